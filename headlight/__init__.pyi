@@ -22,5 +22,6 @@ from .notebook.show import head_view as head_view
 from .notebook.show import model_view as model_view
 from .notebook.show import show as show
 from .viewing.converting import from_transformers as from_transformers
+from .viewing.folder import load_for_viewing as load_for_viewing
 from .viewing.generated import read_generated as read_generated
 from .viewing.reading import read_transformers as read_transformers

@@ -1,6 +1,7 @@
 """`read_transformers`: the attention patterns of any model of the `transformers` library on one input."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -49,23 +50,41 @@ def read_transformers(
             the inputs are not one text, do not fit the model, or are too long.
     """
     check_transformers(model)
-    inputs = _inputs(model, processor, text, target)
-    name = type(model).__name__
+    inputs = _inputs(model, processor, text)
+    inputs = _with_target(model, processor, inputs, target, max_new_tokens)
+    _, record = run_with_patterns(model, inputs, processor)
+    if parts is None:
+        return record
+    unknown = [part for part in parts if part not in record.attentions]
+    if unknown:
+        raise ArgumentError(
+            "{model} has no attention {part}; it has {names}",
+            model=record.model,
+            part=unknown[0],
+            names=", ".join(record.attentions),
+        )
+    return replace(record, attentions={part: record.attentions[part] for part in parts})
+
+
+def run_with_patterns(model: Any, inputs: Mapping[str, Any], processor: Any = None) -> tuple[Any, PatternRecord]:
+    """Run a model once, and return its output and its patterns.
+
+    Args:
+        model: of the `transformers` library.
+        inputs: by name, [1, ...] each, as the model takes them.
+        processor: as for `read_transformers`.
+
+    Raises:
+        ArgumentError: as from `read_transformers`.
+    """
+    _refuse_long(model, inputs)
+    name, notes = type(model).__name__, list[Message]()
     with eager_attention(model) as watched:
         try:
-            inputs = _with_target(model, processor, inputs, target, max_new_tokens)
-            _refuse_long(model, inputs)
             output = model(**inputs, output_attentions=True, return_dict=True)
-        except ArgumentError:
-            raise
         except Exception as error:  # of any model, for any input
-            raise ArgumentError(
-                "{model} cannot read these inputs ({error:.300}); give those that its processor returns",
-                model=name,
-                error=str(reason(error)) or type(error).__name__,
-            ) from error
+            raise _unreadable(model, error) from error
     labels = Labels.of(model.config, inputs, processor)
-    notes: list[Message] = []
     attentions = attentions_in(model, output, watched, labels=labels, inputs=inputs, notes=notes)
     if not attentions and notes:
         raise ArgumentError("{model} has no attention that can be shown: {why}", model=name, why=notes[0])
@@ -75,22 +94,11 @@ def read_transformers(
             "chosen for another implementation; try to load it with attn_implementation=“eager”",
             model=name,
         )
-    if parts is not None:
-        unknown = [part for part in parts if part not in attentions]
-        if unknown:
-            raise ArgumentError(
-                "{model} has no attention {part}; it has {names}",
-                model=name,
-                part=unknown[0],
-                names=", ".join(attentions),
-            )
-        attentions = {part: attentions[part] for part in parts}
-    notes += _experts(model)
-    return PatternRecord(
+    return output, PatternRecord(
         attentions=attentions,
         model=name,
         computed_by=Message(COMPUTED_BY, model=name),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys([*notes, *_experts(model)])),
     )
 
 
@@ -109,7 +117,7 @@ def check_transformers(model: object) -> None:
         )
 
 
-def _inputs(model: Any, processor: Any, text: Given | Mapping[str, Any], target: str | None) -> dict[str, Any]:
+def _inputs(model: Any, processor: Any, text: Given | Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs of a model by name, on its device and in its precision."""
     if isinstance(text, str | tuple):
         if processor is None:
@@ -119,7 +127,7 @@ def _inputs(model: Any, processor: Any, text: Given | Mapping[str, Any], target:
         texts = (text,) if isinstance(text, str) else text
         tokenizer = getattr(processor, "tokenizer", processor)
         given = dict(tokenizer(*texts, return_tensors="pt"))
-        given = {key: value for key, value in given.items() if _takes(model, key)}
+        given = {key: value for key, value in given.items() if takes(model, key)}
     else:
         given = dict(text)
     precision = next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float32)
@@ -135,7 +143,8 @@ def _inputs(model: Any, processor: Any, text: Given | Mapping[str, Any], target:
     return inputs
 
 
-def _takes(model: Any, name: str) -> bool:
+def takes(model: Any, name: str) -> bool:
+    """Return whether a model takes an input of this name."""
     parameters = signature(model.forward).parameters
     return name in parameters or name in ("input_ids", "attention_mask")
 
@@ -144,11 +153,11 @@ def _with_target(
     model: Any, processor: Any, inputs: dict[str, Any], target: str | None, max_new_tokens: int
 ) -> dict[str, Any]:
     """Return the inputs of an encoder-decoder with those of its decoder."""
-    if not _takes(model, "decoder_input_ids") or inputs.get("decoder_input_ids") is not None:
+    if not takes(model, "decoder_input_ids") or inputs.get("decoder_input_ids") is not None:
         if target is not None:
             raise ArgumentError("{model} takes one text and no target", model=type(model).__name__)
         return inputs
-    start = getattr(model.generation_config or model.config, "decoder_start_token_id", None)
+    start = getattr(getattr(model, "generation_config", None), "decoder_start_token_id", None)
     for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"):  # T5 starts with padding
         start = getattr(model.config, name, None) if start is None else start
     if target is not None:
@@ -156,21 +165,31 @@ def _with_target(
         ids = tokenizer(text_target=target, return_tensors="pt")["input_ids"].to(model.device)
         ids = ids if start is None else torch.cat([ids.new_tensor([[start]]), ids[:, :-1]], dim=1)
     elif model.can_generate():
-        written = model.generate(
-            **inputs,
-            decoder_start_token_id=start,
-            max_new_tokens=max_new_tokens,
-            num_beams=1,
-            do_sample=False,
-            return_dict_in_generate=False,
-            output_attentions=False,
-        )
+        options = {"max_new_tokens": max_new_tokens, "num_beams": 1, "do_sample": False}
+        with eager_attention(model):
+            try:
+                written = model.generate(
+                    **(inputs | options),
+                    decoder_start_token_id=start,
+                    return_dict_in_generate=False,
+                    output_attentions=False,
+                )
+            except Exception as error:  # of any model, for any input
+                raise _unreadable(model, error) from error
         ids = written[:, :-1] if written.shape[1] > 1 else written
     else:  # a model without a head reads the same text in its decoder, as in its own documentation
         given = inputs.get("input_ids")
         ids = torch.tensor([[start or 0]], device=model.device)
         ids = ids if given is None else torch.cat([ids, given[:, :-1]], dim=1)
     return inputs | {"decoder_input_ids": ids}
+
+
+def _unreadable(model: Any, error: Exception) -> ArgumentError:
+    return ArgumentError(
+        "{model} cannot read these inputs ({error:.300}); give those that its processor returns",
+        model=type(model).__name__,
+        error=str(reason(error)) or type(error).__name__,
+    )
 
 
 def _refuse_long(model: Any, inputs: Mapping[str, Any]) -> None:

@@ -1,15 +1,16 @@
 """Importing a model as a checkpoint folder."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformer_core.checkpoints.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
+from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.load import ModelLocation, find, load
 from transformer_core.checkpoints.tensor_files import OnProgress
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
@@ -22,12 +23,20 @@ EXAMPLES = {
 WITHOUT_BLANKS = ("The animal didn't cross the street because it was too tired.", "Paris is the capital of France.")
 
 
+WriteUnsupported = Callable[[Path, Path, str, UnsupportedModelError], dict[str, Any]]
+"""Writes a model that this library does not compute into an empty folder, and returns its card.
+
+Takes the folder of the model, the empty folder, the model's name, and the error about it.
+"""
+
+
 def bring_in(
     source: str | ModelLocation,
     folder: str | os.PathLike[str],
     *,
     options: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
+    otherwise: WriteUnsupported | None = None,
 ) -> dict[str, Any]:
     """Load a model from the Hugging Face Hub or from a folder, and write it as a checkpoint.
 
@@ -36,6 +45,7 @@ def bring_in(
         folder: the checkpoint folder; an older checkpoint there is replaced.
         options: as for `load`.
         on_progress: called with bytes done, total bytes, and a description.
+        otherwise: called for a model that this library does not compute; None: it is refused.
 
     Returns:
         The card of the model.
@@ -49,11 +59,17 @@ def bring_in(
     refuse_to_replace(folder)
     location = source if isinstance(source, ModelLocation) else find(source, on_progress)
     notes: list[Message] = []
-    model, tokenizer = load(location, options=options, on_progress=on_progress, on_note=notes.append)
-    card = card_of(location.folder, model, tokenizer, name=str(location.name), notes=notes)
-    if location.commit is not None:
-        card["source"] = {"name": location.name, "commit": location.commit}
     try:
+        try:
+            model, tokenizer = load(location, options=options, on_progress=on_progress, on_note=notes.append)
+        except UnsupportedModelError as error:
+            if otherwise is None:
+                raise
+            with replacing(folder) as new:
+                return otherwise(location.folder, new, str(location.name), error)
+        card = card_of(location.folder, model, tokenizer, name=str(location.name), notes=notes)
+        if location.commit is not None:
+            card["source"] = {"name": location.name, "commit": location.commit}
         save(folder, model, tokenizer, card)
     except OSError as error:
         raise CheckpointError(
@@ -80,15 +96,15 @@ def card_of(
         CheckpointError: the folder's card is damaged.
     """
     has_card = (folder / CARD).is_file() and not is_foreign(folder)
-    card = read_card(folder) if has_card else _card(model.config, tokenizer, name, notes)
+    card = read_card(folder) if has_card else new_card(model.config, tokenizer, name, notes)
     if has_card and notes:
         card["notes"] = [note.as_json() for note in notes]
     card["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     return card
 
 
-def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[Message]) -> dict[str, Any]:
-    """Return the card of an imported model."""
+def new_card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[Message]) -> dict[str, Any]:
+    """Return the card of an imported model; arguments as for `card_of`."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
     description = [Message("Imported from {name}.", name=name)]
     if tokenizer.kind == "ids":

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from transformer_core.checked_fields import is_number
 from transformer_core.checkpoints.checkpoint import CONFIG, read_json
 from transformer_core.config import MOST_LAYERS, Activation, ModelConfig
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 
 FILE, KEY = "generation_config.json", "generation"
 
@@ -281,10 +281,10 @@ class Options:
                     Message("it may change the model's output; if you know that it does not, remove it from the file"),
                 )
 
-    def error(self, name: str, why: Message) -> CheckpointError:
+    def error(self, name: str, why: Message) -> UnsupportedModelError:
         """Return the error about an option's value."""
         is_of_generation = name in self._values.get(KEY, ())
-        return CheckpointError(
+        return UnsupportedModelError(
             "{where}: {name} = {value} is not supported; {why}",
             where=f"{str(self.where).removesuffix(CONFIG)}{FILE}" if is_of_generation else self.where,
             name=name,
