@@ -10,7 +10,7 @@ from headlight.viewing.patterns import AttentionPatterns, Kind
 from transformer_core.errors import ArgumentError
 from transformer_core.text.labels import with_border
 
-ALONE = "self-attention"  # name of the only attention of a model, which then has that of its kind
+ALONE = ""  # name of the only attention of a model, which then has that of its kind
 _SPECIAL = frozenset(
     "[CLS] [SEP] [PAD] [MASK] <s> </s> <pad> <bos> <eos> <|endoftext|> <|begin_of_text|> <cls>".split()
 )
@@ -43,15 +43,16 @@ def given_patterns(
     Raises:
         ArgumentError: the arrays are no patterns, or do not fit the labels; there is no such layer or head.
     """
-    patterns = _stacked(name, attention)
+    title = f"{name}_attention" if name else "attention"
+    patterns = _stacked(title, attention)
     chosen_layers = _within(layers, len(patterns), "layer")
     chosen_heads = _within(heads, patterns.shape[1], "head")
     patterns = patterns[chosen_layers][:, chosen_heads]
     for side, labels, n in (("queries", queries, patterns.shape[2]), ("keys", keys, patterns.shape[3])):
         if len(labels) != n:
             raise ArgumentError(
-                "the attention {name} has {n} {side}, but there are {n_labels} tokens; give one for each",
-                name=name,
+                "{name} has {n} {side}, but there are {n_labels} tokens; give one for each",
+                name=title,
                 n=n,
                 side=side,
                 n_labels=len(labels),
@@ -109,17 +110,17 @@ def is_by_step(attention: Any) -> bool:
 def _stacked(name: str, attention: Any) -> Float[np.ndarray, "layer head query key"]:
     if isinstance(attention, tuple | list) and not attention:
         raise ArgumentError(
-            "the attention {name} has no layers: a model of the transformers library returns its patterns only after "
+            "{name} has no layers: a model of the transformers library returns its patterns only after "
             "model.set_attn_implementation(“eager”)",
             name=name,
         )
     layers = [_array(layer) for layer in attention]
     if any(layer.ndim == 4 and len(layer) != 1 for layer in layers):
-        raise ArgumentError("the attention {name} has several texts; give the patterns of one", name=name)
+        raise ArgumentError("{name} has several texts; give the patterns of one", name=name)
     layers = [layer[0] if layer.ndim == 4 else layer for layer in layers]
     if any(layer.ndim != 3 or layer.shape != layers[0].shape or not layer.size for layer in layers):
         raise ArgumentError(
-            "the attention {name} has layers of shape {shape}; give [head, query, key] for each, all of one shape",
+            "{name} has layers of shape {shape}; give [head, query, key] for each, all of one shape",
             name=name,
             shape=str([layer.shape for layer in layers][:4]),
         )

@@ -24,7 +24,7 @@ const MOST_PINNED = 8; // heads: as many colors can be told apart
  */
 export async function showAttention(place, { header, packed }, { onChosen, signal }) {
   const numbers = await decode(packed);
-  const shadow = place.shadowRoot ?? place.attachShadow({ mode: "open" });
+  const shadow = place.attachShadow({ mode: "open" });
   adopt(shadow, ["attention_view.css"]);
   const root = element("div", "attention-view");
   root.lang = header.language;
@@ -44,11 +44,11 @@ export async function showAttention(place, { header, packed }, { onChosen, signa
 }
 
 function adopt(/** @type {ShadowRoot} */ shadow, /** @type {string[]} */ names) {
-  shadow.adoptedStyleSheets = ["forced_colors.css", ...names].map((name) => {
+  for (const name of ["forced_colors.css", ...names]) {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLES[name]);
-    return sheet;
-  });
+    shadow.adoptedStyleSheets.push(sheet);
+  }
 }
 
 function isolated(name, sheets) {
@@ -117,8 +117,9 @@ function togglePinned(view, { attention, layer, head }) {
   const same = (pin) => pin.attention === attention && pin.layer === layer && pin.head === head;
   const rest = view.pinned.filter((pin) => !same(pin));
   const isNew = rest.length === view.pinned.length;
-  if (isNew && pinnedOf(view).length >= MOST_PINNED) return;
-  view.pinned = isNew ? [...rest, { attention, layer, head }] : rest;
+  const pinned = isNew ? [...rest, { attention, layer, head }] : rest;
+  if (pinnedOf({ ...view, pinned }).length > MOST_PINNED) return;
+  view.pinned = pinned;
   draw(view);
 }
 
@@ -136,7 +137,7 @@ function drawOverview(view) {
   view.revision += 1;
   const pins = pinnedOf(view);
   const of = {
-    groups: groups.map(({ ofHeads: _, queries, keys, ...group }) => ({ ...group, queries: queries.length, keys: keys.length })),
+    groups: groups.map((group) => ({ ...group, queries: group.queries.length, keys: group.keys.length })),
     chosen: { revision: view.revision, value: chosen },
     version: "1",
     scales: header.scales,
@@ -177,8 +178,9 @@ function drawFigure(view) {
   } else {
     const { queries: query, keys: key } = group;
     const none = { query: null, key: null };
+    const border = group.border;
     const fine = Uint16Array.from(numbers.flatMap((head) => Array.from(head, (number) => ofLines(number, header.top))));
-    const of = { query, key, names, hues: header.hues, first: { query: 0, key: 0 }, border: none, generatedFrom: null };
+    const of = { query, key, names, hues: header.hues, first: { query: 0, key: 0 }, border, generatedFrom: null };
     const isSame = view.linesOf === chosen.attention;
     view.linesOf = chosen.attention;
     const marked = isSame ? parts.lines.pinned : none;

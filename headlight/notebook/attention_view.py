@@ -35,7 +35,8 @@ Figure = Literal["cells", "lines"]
 
 _VIEW = """\
 <div class="headlight-view" style="max-width: 1180px">
-<img alt="{alt}" src="data:image/png;base64,{picture}" style="max-width: 100%; image-rendering: pixelated">
+<img style="width: 520px; max-width: 100%; image-rendering: pixelated" alt="{alt}"
+src="data:image/png;base64,{picture}">
 <p style="font-size: 12px">{fallback}</p>
 <script type="application/json" data-kind="json">{header}</script>
 <script type="text/plain" data-kind="base64">{packed}</script>
@@ -151,7 +152,14 @@ class AttentionView:
             },
             "measures": measures_of(attentions, self._masks),
             "scales": {
-                name: {"sequential": sequential_scale(theme), "forbidden": theme.forbidden, "notFinite": NOT_FINITE}
+                name: {
+                    "sequential": sequential_scale(theme),
+                    "forbidden": theme.forbidden,
+                    "notFinite": NOT_FINITE,
+                    "text": theme.text,
+                    "muted": theme.muted,
+                    "ground": theme.background,
+                }
                 for name, theme in THEMES.items()
             },
             "themes": {name: _variables(theme) for name, theme in THEMES.items()},
@@ -169,7 +177,10 @@ class AttentionView:
             alt=html.escape(say("Attention patterns of all {n} heads of {model}", n=n_heads, model=self._title)),
             picture=b64encode(overview_png([a.patterns for a in self.record.attentions.values()])).decode(),
             fallback=html.escape(
-                say("{model}: all heads. Run the cell, or trust the notebook, to explore them.", model=self._title)
+                say(
+                    "{model}: all heads. They can be explored where scripts run: trust the notebook, or run it again.",
+                    model=self._title,
+                )
             ),
             header=header.replace("<", "\\u003c"),
             packed=b64encode(self._packed).decode(),

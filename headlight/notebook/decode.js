@@ -17,7 +17,8 @@ export function bytesOf(text) {
  * @param {Uint8Array<ArrayBuffer>} packed - the low bytes of all numbers, then the high ones, deflated
  */
 export async function decode(packed) {
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const { body } = new Response(packed);
+  const stream = /** @type {ReadableStream} */ (body).pipeThrough(new DecompressionStream("deflate"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());
   const size = planes.length / 2;
   const numbers = new Uint16Array(size);

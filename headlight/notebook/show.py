@@ -6,6 +6,7 @@ from typing import Any, Literal
 from torch import nn
 
 from headlight.analysis.trace.model_run import ModelRun, run_text
+from headlight.figures.labels import shorten
 from headlight.notebook.arrays import ALONE, given_patterns, is_by_step, labels_of, of_steps
 from headlight.notebook.attention_view import AttentionView, Figure, Start
 from headlight.viewing.generated import read_generated
@@ -17,6 +18,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
 GIVEN = "Given patterns"
+_TITLE = 60  # characters of a text in a title
 
 
 def show(
@@ -197,7 +199,7 @@ def _of_model(
         is_pair = model.config.has_encoder and model.config.has_decoder
         n_new = 64 if is_pair else max_new_tokens
         run = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=n_new)
-        return record_of(run)
+        return record_of(run, text if isinstance(text, str) else " ".join(text))
     if isinstance(model, nn.Module):
         return read_transformers(model, tokenizer, text, target=target)
     if isinstance(model, Mapping) and "sequences" in model:
@@ -209,8 +211,8 @@ def _of_model(
     )
 
 
-def record_of(run: ModelRun) -> PatternRecord:
-    """Return the patterns of one of our models on a text."""
+def record_of(run: ModelRun, text: str) -> PatternRecord:
+    """Return the patterns of one of our models on a text, which is also their title."""
     attentions = {}
     for name, maps in run.attention_maps.items():
         sides = run.sides(name)
@@ -225,7 +227,7 @@ def record_of(run: ModelRun) -> PatternRecord:
             mask=maps.masks,
             special=sides["special"][1],
         )
-    return PatternRecord(attentions=attentions, model="Headlight", computed_by=NO_MESSAGE)
+    return PatternRecord(attentions=attentions, model=shorten(text, _TITLE), computed_by=NO_MESSAGE)
 
 
 def _of_arrays(

@@ -14,7 +14,17 @@ import { layOut, placesOfLabels, shortened } from "./layout.js";
 const N_COLORS = 256;
 const WITH_NUMBERS = 30; // px, the side of a cell from which its weight is written in it
 const WITH_GAPS = 9; // px, the side from which there is a gap between cells
-const DEEP = 0.45; // the weight from which numbers are written in the color of the ground
+const DEEP = 0.4; // the weight from which numbers are written in the color of the ground, as in the figures
+
+/**
+ * @typedef {object} Scale - the colors of a theme
+ * @property {[number, string][]} sequential - for weights from 0 to 1
+ * @property {string} forbidden
+ * @property {string} notFinite
+ * @property {string} text
+ * @property {string} muted
+ * @property {string} ground
+ */
 
 /**
  * @typedef {object} Heatmap - what is drawn
@@ -25,7 +35,7 @@ const DEEP = 0.45; // the weight from which numbers are written in the color of 
  * @property {number} decimals - of a weight in words
  * @property {{query: string, key: string}} titles
  * @property {{query: string, key: string}} colors - of the titles
- * @property {Record<"light" | "dark", {sequential: [number, string][], forbidden: string, notFinite: string}>} scales
+ * @property {Record<"light" | "dark", Scale>} scales
  */
 
 /** @param {HTMLElement} root */
@@ -71,7 +81,7 @@ export function updateHeatmap(view, data) {
   paint(view);
 }
 
-function cellAt({ data, places, canvas }, { clientX, clientY }) {
+function cellAt(/** @type {Record<string, any>} */ { data, places, canvas }, { clientX, clientY }) {
   if (!places) return null;
   const box = canvas.getBoundingClientRect();
   const column = Math.floor((clientX - box.left - places.left) / places.pitch);
@@ -107,12 +117,7 @@ function wordsOf({ data }, { row, column }) {
 function paint(view) {
   const { root, canvas, data } = view;
   if (!data || !root.clientWidth || !root.clientHeight) return;
-  const style = getComputedStyle(root);
-  const inks = {
-    text: style.getPropertyValue("--st-text-color"),
-    muted: style.getPropertyValue("--st-gray-text-color"),
-    ground: style.getPropertyValue("--st-background-color"),
-  };
+  const inks = data.scales[view.theme()];
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(root.clientWidth * ratio);
   canvas.height = Math.round(root.clientHeight * ratio);
@@ -120,7 +125,7 @@ function paint(view) {
   canvas.style.height = `${root.clientHeight}px`;
   const brush = brushOf(canvas);
   brush.scale(ratio, ratio);
-  view.places = layOut(brush, style.fontFamily, data, root.clientWidth, root.clientHeight);
+  view.places = layOut(brush, getComputedStyle(root).fontFamily, data, root.clientWidth, root.clientHeight);
   paintCells(view, brush, inks, ratio);
   paintLabels(view, brush, inks);
   showCell(view);
@@ -156,6 +161,7 @@ function picture(view, rows, columns) {
   const { sequential, forbidden, notFinite } = data.scales[theme];
   const stops = sequential.map(([value, color]) => [value, channels(color)]);
   const shades = Array.from({ length: N_COLORS }, (_, i) => mixed(stops, i / (N_COLORS - 1)));
+  /** @type {any} */
   const canvas = new OffscreenCanvas(columns, rows);
   const image = new ImageData(columns, rows);
   data.weights.forEach((weight, cell) => {

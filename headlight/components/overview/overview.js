@@ -5,7 +5,7 @@
 import { element } from "../kit/elements.js";
 import { announce } from "../kit/announce.js";
 import { shownHead } from "../kit/channel.js";
-import { fixed, short } from "../kit/numbers.js";
+import { short } from "../kit/numbers.js";
 import { inRows, rove } from "../kit/roving.js";
 import { SharedValue } from "../kit/shared_value.js";
 import { say } from "../kit/say.js";
