@@ -10,7 +10,7 @@ from io import SEEK_END, BufferedIOBase, BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from transformer_core.checkpoints.bring_in import card_of
+from transformer_core.checkpoints.bring_in import WriteUnsupported, card_of
 from transformer_core.checkpoints.checkpoint import (
     CARD,
     CONFIG,
@@ -29,7 +29,7 @@ from transformer_core.checkpoints.load import ModelLocation, load
 from transformer_core.checkpoints.tensor_files import OnProgress, TensorFiles
 from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words
-from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
+from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message, UnsupportedModelError
 from transformer_core.reasons import reason
 from transformer_core.text.ids import META
 
@@ -81,6 +81,7 @@ def unpack(
     max_bytes: int = MAX_BYTES,
     options: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
+    otherwise: WriteUnsupported | None = None,
 ) -> None:
     """Load the model in some files and save it as a new checkpoint folder; Hugging Face folders are converted.
 
@@ -94,6 +95,7 @@ def unpack(
         max_bytes: limit on the total unpacked size of all files.
         options: as for `load`.
         on_progress: called with bytes done, total bytes, and a description.
+        otherwise: as for `bring_in`.
 
     Raises:
         UndecidedError: as from `load`.
@@ -106,7 +108,12 @@ def unpack(
         unpacked = new / "unpacked"
         unpacked.mkdir()
         place = _put(files, unpacked, folder.name, max_bytes)
-        _take_in(unpacked, new, folder.name, place, options, on_progress)
+        try:
+            _take_in(unpacked, new, folder.name, place, options, on_progress)
+        except UnsupportedModelError as error:
+            if otherwise is None or place != unpacked:
+                raise
+            otherwise(unpacked, new, folder.name, error)
         shutil.rmtree(unpacked)
 
 
@@ -178,7 +185,7 @@ def _take_in(
         model, tokenizer = load(
             ModelLocation(place, _THIS), options=options, on_progress=on_progress, on_note=notes.append
         )
-        write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes))
+        write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes, options=options))
     except HeadlightError as error:
         renamed = error.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)
         raise (renamed if isinstance(renamed, CheckpointError) else CheckpointError(renamed.message)) from error

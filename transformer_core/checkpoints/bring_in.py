@@ -7,6 +7,7 @@ from typing import Any
 
 from transformer_core.checkpoints.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
 from transformer_core.checkpoints.folder import replacing
+from transformer_core.checkpoints.foreign import format_of
 from transformer_core.checkpoints.load import ModelLocation, find, load
 from transformer_core.checkpoints.tensor_files import OnProgress
 from transformer_core.config import ModelConfig
@@ -67,7 +68,8 @@ def bring_in(
                 raise
             with replacing(folder) as new:
                 return otherwise(location.folder, new, str(location.name), error)
-        card = card_of(location.folder, model, tokenizer, name=str(location.name), notes=notes)
+        name = str(location.name)
+        card = card_of(location.folder, model, tokenizer, name=name, notes=notes, options=options)
         if location.commit is not None:
             card["source"] = {"name": location.name, "commit": location.commit}
         save(folder, model, tokenizer, card)
@@ -81,7 +83,13 @@ def bring_in(
 
 
 def card_of(
-    folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str, notes: Sequence[Message] = ()
+    folder: Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    name: str,
+    notes: Sequence[Message] = (),
+    options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the card of a model that was loaded from a folder: its own, or a new one.
 
@@ -91,14 +99,17 @@ def card_of(
         tokenizer: the model's tokenizer.
         name: an id, a path or a plain name, whose last part becomes the title.
         notes: notes on the import.
+        options: with which it was loaded.
 
     Raises:
         CheckpointError: the folder's card is damaged.
     """
-    has_card = (folder / CARD).is_file() and not is_foreign(folder)
-    card = read_card(folder) if has_card else new_card(model.config, tokenizer, name, notes)
-    if has_card and notes:
-        card["notes"] = [note.as_json() for note in notes]
+    if (folder / CARD).is_file() and not is_foreign(folder):
+        card = read_card(folder)
+        card |= {"notes": [note.as_json() for note in notes]} if notes else {}
+    else:
+        card = new_card(model.config, tokenizer, name, notes)
+        card["format"] = format_of(folder, options=options)
     card["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     return card
 

@@ -4,18 +4,17 @@ It may be a Hugging Face folder, a folder with weights in one file, or only that
 config.json in the same folder; without one, the layout of its tensors is recognized (see layout.py).
 """
 
-import json
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, is_foreign, read_json
-from transformer_core.checkpoints.families import FAMILIES, torch_transformer
-from transformer_core.checkpoints.families.torch_transformer import LAST_NORM, LAYER, sinusoidal_kinds, stacks_of
+from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.layout import Layout, SavedModel, describe
 from transformer_core.checkpoints.layouts import LAYOUTS
@@ -35,10 +34,6 @@ from transformer_core.checkpoints.wrappers import unwrapped
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.text.interface import Tokenizer
 
-ASKED = "?"
-_OUTPUT = ("out", "head", "fc", "proj", "gen", "unembed", "decode", "logit", "classif", "linear")
-_SOURCE, _TARGET, _POSITION = ("src", "source", "enc"), ("tgt", "trg", "target", "dec"), ("pos", "pe")
-
 _OTHERS: tuple[tuple[str, str, Message], ...] = (
     (r"attn_layers\.layers\.\d+\.", "x-transformers", Message("its layers depend on options that are not in the file")),
     (
@@ -47,7 +42,6 @@ _OTHERS: tuple[tuple[str, str, Message], ...] = (
         Message("its weights may be folded; import the original model instead"),
     ),
     (r"attn\.c_q\.weight$", "nanochat", Message("it uses constants that are not in the file")),
-    (r"attn\.qkv\.weight$", "LitGPT", Message("convert it with litgpt convert_from_litgpt, and import the result")),
 )
 
 
@@ -95,12 +89,10 @@ def open_saved(
 ) -> ForeignModel:
     """Return the model in the content of its files, as from `read_saved`; arguments and errors of `open_foreign`."""
     weights, notes = unwrapped(saved.weights)
-    saved = replace(saved, weights=weights)
+    saved = _with_own_config(replace(saved, weights=weights))
     model_type, given = saved.config.get("model_type"), dict(options or {})
     text = given.pop(MAPPING, None)
-    if text is None and model_type == torch_transformer.MODEL_TYPE:
-        values, weights = torch_transformer.described(saved.config, weights, where=where)
-    elif text is None and isinstance(model_type, str) and all(layout.model_type != model_type for layout in LAYOUTS):
+    if text is None and isinstance(model_type, str) and all(layout.model_type != model_type for layout in LAYOUTS):
         values = with_generation(saved.config, generation_beside(saved.folder))
     else:
         if text is None:
@@ -134,6 +126,32 @@ def refuse_options(options: Mapping[str, Any] | None, where: str | Message) -> N
         )
 
 
+def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str, Any] | None = None) -> ForeignModel:
+    """Open a model in memory, of the `transformers` library or of a program with a known layout, without copying it.
+
+    Raises:
+        UndecidedError: its layout is recognized, but questions are open.
+        CheckpointError: its layout is unknown.
+    """
+    weights, settings = theirs.state_dict(), getattr(theirs, "config", None)
+    if not hasattr(settings, "to_dict"):
+        saved = SavedModel(folder=Path(os.devnull), paths=(), config={}, other={}, weights=weights)  # without files
+        return open_saved(saved, StateDict([]), where=where, options=options)
+    refuse_options(options, where)
+    generation = getattr(theirs, "generation_config", None)
+    values = with_generation(settings.to_dict(), None if generation is None else generation.to_dict())
+    return ForeignModel(folder=Path(os.devnull), values=values, weights=weights, files=StateDict([]), notes=())
+
+
+def format_of(place: Path, *, options: Mapping[str, Any] | None = None) -> str:
+    """Return the model_type of a model's family or layout; "" if it has none; arguments as for `open_foreign`."""
+    try:
+        values = open_foreign(place, where=str(place), options=options).values
+    except CheckpointError:
+        return ""
+    return str(values.get("model_type", ""))
+
+
 def read_saved(
     place: Path, *, where: str | Message, on_progress: OnProgress | None = None
 ) -> tuple[SavedModel, TensorFiles | StateDict]:
@@ -164,6 +182,14 @@ def read_saved(
     return SavedModel(folder=folder, paths=tuple(paths), config=config, other=other, weights=files), files
 
 
+def _with_own_config(saved: SavedModel) -> SavedModel:
+    """Return a model without its config.json if that describes another version of it, for another program."""
+    for layout in LAYOUTS:
+        if layout.described_in and (saved.folder / layout.described_in).is_file() and layout.recognize(saved):
+            return replace(saved, config={})
+    return saved
+
+
 def _recognized(saved: SavedModel, model_type: object, where: str | Message) -> tuple[Layout, Mapping[str, Tensor]]:
     """Return the layout of a model, and its tensors by the keys of its table.
 
@@ -178,15 +204,6 @@ def _recognized(saved: SavedModel, model_type: object, where: str | Message) -> 
             "{where} has model_type {model_type!r}, but not the tensors of that layout",
             where=where,
             model_type=model_type,
-        )
-    if start := _example_config(saved.weights):
-        raise CheckpointError(
-            "{where} contains torch.nn layers, but not how they are connected; describe it in a {config} next to "
-            "the weights, with a value for each ?: {example}; add norm_first, activation or scale_embeddings where "
-            "they differ from torch’s defaults",
-            where=where,
-            config=CONFIG,
-            example=start,
         )
     for pattern, name, why in _OTHERS:
         if any(re.search(pattern, key) for key in saved.weights):
@@ -213,54 +230,3 @@ def _refuse_adapter(folder: Path, where: str | Message) -> None:
         kind=str(about.get("peft_type", "PEFT"))[:40],
         base=str(about.get("base_model_name_or_path"))[:200],
     )
-
-
-def _example_config(tensors: Mapping[str, Tensor]) -> str:
-    """Return a config.json for a state dict of torch.nn layers, with "?" for values to fill in; "" without any."""
-    stacks = stacks_of(tensors)
-    if "encoder" not in stacks.values():
-        return ""
-    layer = next(key for key in tensors if (match := LAYER.fullmatch(key)) and match["part"] == "linear1")
-    width, is_pair = tensors[layer.removesuffix("bias").removesuffix("weight") + "weight"].shape[1], len(stacks) > 1
-    others = {
-        key: tensor for key, tensor in tensors.items() if not LAYER.fullmatch(key) and not key.endswith(LAST_NORM)
-    }
-    tables = [key for key, tensor in others.items() if tensor.ndim in (2, 3) and tensor.shape[-1] == width]
-    positions = [key for key in tables if others[key].numel() > width and _is_of_positions(key, others[key])]
-    rest = [key for key in tables if key not in positions and others[key].ndim == 2]
-    linear = [key for key in rest if key.removesuffix("weight") + "bias" in others or _speaks_of(key, _OUTPUT)]
-    embedding = [key for key in rest if key not in linear or _speaks_of(key, ("emb", "lut"))]
-    embedding = sorted(embedding, key=lambda key: _speaks_of(key, _TARGET) and not _speaks_of(key, _SOURCE))
-    n_tokens = others[embedding[-1]].shape[0] if embedding else 0
-    output = [key for key in linear if key not in embedding and others[key].shape[0] == n_tokens]
-    values: dict[str, Any] = {"model_type": torch_transformer.MODEL_TYPE, "n_heads": ASKED}
-    values |= {"embedding": _one_or_two(embedding, is_pair) if embedding else ASKED}
-    values |= {"output": output[-1]} if output else {"output": ASKED} if is_pair else {}
-    kinds = sinusoidal_kinds(others[positions[0]]) if positions else []
-    if kinds:
-        values["positions"] = kinds[0]
-    elif positions:
-        values["position_table"] = _one_or_two(positions, is_pair)
-    else:
-        values["positions"] = ASKED
-    values |= {"causal": ASKED} if output and not is_pair else {}
-    named = {*embedding, *output[-1:], *(key.removesuffix("weight") + "bias" for key in output[-1:]), *positions}
-    ignored = [key for name in linear if name not in named for key in (name, name.removesuffix("weight") + "bias")]
-    ignored = [key for key in ignored if key in others]
-    return json.dumps(values | ({"ignored": ignored} if ignored else {})).replace(f'"{ASKED}"', ASKED)
-
-
-def _is_of_positions(key: str, table: Tensor) -> bool:
-    parts = key.lower().replace("_", ".").split(".")
-    return any(part.startswith("pos") or part in ("pe", "wpe") for part in parts) or (
-        table.ndim == 3 and 1 in table.shape[:2]
-    )
-
-
-def _speaks_of(key: str, words: Sequence[str]) -> bool:
-    return any(word in key.lower() for word in words)
-
-
-def _one_or_two(keys: Sequence[str], is_pair: bool) -> str | list[str]:
-    """Return one key, or a list of the source's and the target's."""
-    return [*keys[:2]] if is_pair and len(keys) > 1 else keys[0]

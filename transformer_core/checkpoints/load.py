@@ -23,8 +23,7 @@ from transformer_core.checkpoints.checkpoint import (
 )
 from transformer_core.checkpoints.convert import OnNote, convert, family_of
 from transformer_core.checkpoints.file_kinds import refuse_not_fetched
-from transformer_core.checkpoints.foreign import open_foreign, refuse_options
-from transformer_core.checkpoints.options import with_generation
+from transformer_core.checkpoints.foreign import open_foreign, open_module, refuse_options
 from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan
 from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
 from transformer_core.config import ModelConfig
@@ -77,8 +76,8 @@ def load(
             one of a known layout (layout.py), such as nanoGPT's ckpt.pt. If there is no such path, the id of a model of
             the Hugging Face Hub: "owner/name", optionally with "@" and a branch, tag or commit; it is downloaded once.
             A path object is always a path. The models that come with Headlight are available from any folder, as
-            "checkpoints/en-fr". Or a model of the `transformers` library in memory, whose weights are copied, and which
-            takes token ids.
+            "checkpoints/en-fr". Or a model in memory, of the `transformers` library or of a known layout, whose weights
+            are copied, and which takes token ids.
         device: "cpu", "cuda", "cuda:1", "mps", or "auto" for the best one.
         dtype: precision of the weights, "float32", "bfloat16", ...; None: our models as saved, others in float32.
         device_map: for models that are too large for one device; `device` is ignored then. "auto" fills the devices of
@@ -96,8 +95,7 @@ def load(
         ConfigError: an unavailable device or precision, or too little memory.
     """
     if isinstance(source, nn.Module):
-        refuse_options(options, type(source).__name__)
-        return _noted(_copied(source, device, dtype, on_note), on_note)
+        return _noted(_copied(source, device, dtype, options, on_note), on_note)
     if not isinstance(source, str | os.PathLike | ModelLocation):
         raise CheckpointError(
             "load takes the path of a model, an id of the Hugging Face Hub, or a model of the transformers library; "
@@ -257,21 +255,19 @@ def _base_of(adapter: Adapter, folder: Path, on_progress: OnProgress | None) -> 
 
 @torch.inference_mode(mode=False)
 def _copied(
-    theirs: nn.Module, device: str | torch.device, dtype: str | torch.dtype | None, on_note: OnNote
+    theirs: nn.Module,
+    device: str | torch.device,
+    dtype: str | torch.dtype | None,
+    options: Mapping[str, Any] | None,
+    on_note: OnNote,
 ) -> tuple[Transformer, Tokenizer]:
-    """Convert a model of the `transformers` library in memory."""
-    where, settings = type(theirs).__name__, getattr(theirs, "config", None)
-    if settings is None or not hasattr(settings, "to_dict"):
-        raise CheckpointError(
-            "{where} is not a model of the transformers library, so its architecture is unknown; save its weights, "
-            "and describe them in a {config} next to them",
-            where=where,
-            config=CONFIG,
-        )
-    generation = getattr(theirs, "generation_config", None)
-    values = with_generation(settings.to_dict(), None if generation is None else generation.to_dict())
-    weights = {name: weight.detach().clone() for name, weight in theirs.state_dict().items()}
-    model = convert(values, weights, where=where, on_note=on_note)
+    """Convert a model in memory."""
+    where = type(theirs).__name__
+    opened = open_module(theirs, where=where, options=options)
+    weights = {name: weight.detach().clone() for name, weight in opened.weights.items()}
+    model = convert(opened.values, weights, where=where, on_note=on_note)
+    for note in opened.notes:
+        on_note(note)
     precision = torch.float32 if dtype is None else choose_precision(dtype)
     placement = plan(model.config, device=device, device_map=None, dtype=precision, where=where)
     return model.to(placement.home, precision), IdTokenizer.of(model.config)

@@ -3,15 +3,16 @@
 This follows from the table of keys that converts the weights: no names have to be given.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from transformer_core.checkpoints.convert import FamilyTensors, family_of
-from transformer_core.checkpoints.family import Entry, as_it_is
+from transformer_core.checkpoints.family import Entry, Family, as_it_is
+from transformer_core.checkpoints.foreign import open_module
 from transformer_core.errors import CheckpointError
 from transformer_core.model.norms import LayerNorm, RMSNorm
 from transformer_core.model.transformer import Transformer
@@ -24,6 +25,7 @@ class ModulePair:
     ours: str  # path of the module
     theirs: str
     entry: Entry  # of the weight
+    is_norm: bool
     is_transposed: bool  # their weight is [in, out]
 
     @property
@@ -44,6 +46,8 @@ class ModulePair:
         """
         if self.is_same:
             return output
+        if self.is_norm:  # its gain includes what a module after it may apply
+            return None
         features = output.flatten(end_dim=-2)
         try:
             parts = self.entry.cut(features if self.is_transposed else features.T)
@@ -53,24 +57,28 @@ class ModulePair:
         return part.T.reshape(*output.shape[:-1], -1) if part.shape[1:] == (len(features),) else None
 
 
-def module_pairs(ours: Transformer, theirs: nn.Module) -> list[ModulePair]:
+def module_pairs(ours: Transformer, theirs: nn.Module, options: Mapping[str, Any] | None = None) -> list[ModulePair]:
     """Return the linear layers and normalizations of our model that have counterparts in another program's model.
 
     Embeddings and the output layer are left out, as scales may be applied before or after them; so are normalizations
     of queries and keys, as the axes of their inputs differ.
 
+    Args:
+        ours: the imported model.
+        theirs: a model of the `transformers` library, or of a program whose layout is known.
+        options: as for `load`, where they are needed for weights like these.
+
     Raises:
         CheckpointError: their model has no known layout, or does not have the weights of ours.
     """
-    return list(_pairs(ours, theirs))
+    return list(_pairs(ours, theirs, options or {}))
 
 
-def _pairs(ours: Transformer, theirs: nn.Module) -> Iterator[ModulePair]:
+def _pairs(ours: Transformer, theirs: nn.Module, options: Mapping[str, Any]) -> Iterator[ModulePair]:
     where = type(theirs).__name__
-    settings: Any = theirs.config
-    family = family_of(settings.to_dict(), where=where)
+    family, weights = _described(ours, theirs, options, where)
     owners = {parameter.data_ptr(): name for name, parameter in theirs.named_parameters()}
-    source = FamilyTensors(family, ours.config, theirs.state_dict(), where, None)
+    source = FamilyTensors(family, ours.config, weights, where, None)
     for entry in source.entries:
         key, weight = source.take(entry)
         _refuse_other_weights(ours, entry, key, weight, where)
@@ -81,7 +89,18 @@ def _pairs(ours: Transformer, theirs: nn.Module) -> Iterator[ModulePair]:
             is_norm = isinstance(module, LayerNorm | RMSNorm) and not path.endswith(("q_norm", "k_norm"))
             is_linear = isinstance(module, nn.Linear) and path != "unembed"
             if kind and own_kind == "weight" and (is_linear or is_norm):
-                yield ModulePair(ours=path, theirs=owner, entry=entry, is_transposed=_is_transposed(entry, weight))
+                yield ModulePair(
+                    ours=path, theirs=owner, entry=entry, is_norm=is_norm, is_transposed=_is_transposed(entry, weight)
+                )
+
+
+def _described(
+    ours: Transformer, theirs: nn.Module, options: Mapping[str, Any], where: str
+) -> tuple[Family, Mapping[str, Tensor]]:
+    """Return the family of their model, and its tensors by the keys of the family's table."""
+    is_of_library = hasattr(getattr(theirs, "config", None), "to_dict")
+    opened = open_module(theirs, where=where, options=None if is_of_library else {**asdict(ours.config), **options})
+    return family_of(opened.values, where=where), opened.weights
 
 
 def _refuse_other_weights(ours: Transformer, entry: Entry, key: str, weight: Tensor, where: str) -> None:

@@ -67,6 +67,7 @@ def compare_models(
     theirs: nn.Module,
     *tokens: Int[Tensor, "batch pos"],
     run: Callable[..., Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     tolerance: float | None = None,
 ) -> ModelComparison:
     """Run another program's model and ours on the same tokens, and compare the values inside.
@@ -84,6 +85,7 @@ def compare_models(
             relative positions, as some errors show only there.
         run: called with their model and the tokens, and returns the logits. None: `theirs(*tokens)`, whose first result
             are the logits; models of the `transformers` library are called with an attention mask.
+        options: as for `tc.load`, where importing these weights needed a mapping.
         tolerance: for values of size 1; larger values get proportionally more. None: by the precision of ours, as in
             the proof on the Steps page.
 
@@ -92,7 +94,7 @@ def compare_models(
         ArgumentError: the two have no value in common that could be compared.
     """
     check_model(ours)
-    pairs = {pair.ours: pair for pair in module_pairs(ours, theirs)}
+    pairs = {pair.ours: pair for pair in module_pairs(ours, theirs, options)}
     real = [_is_real(text, ours.config.pad_id) for text in tokens]
     run = run or (_run_of_library(real) if hasattr(getattr(theirs, "config", None), "to_dict") else _run)
     dtype = str(next(ours.parameters()).dtype).removeprefix("torch.")

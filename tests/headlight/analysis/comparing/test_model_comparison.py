@@ -10,7 +10,9 @@ from torch import Tensor, nn
 import headlight as hl
 import transformer_core as tc
 from tests.checkpoints import foreign
-from tests.checkpoints.small import BOS, VOCAB_SIZE
+from tests.checkpoints.layouts.test_torch_transformer import Translator, shaken
+from tests.checkpoints.paper_models import HKPROJ, Layout, PaperModel
+from tests.checkpoints.small import BOS, PAD, VOCAB_SIZE
 from tests.model.building import random_tokens
 from transformer_core.errors import CheckpointError
 
@@ -103,6 +105,50 @@ def test_the_first_site_that_differs_is_the_one_with_the_error(name: str):
     assert [one.site for one in compared.sites if one.site in patterns] == patterns
     assert compared.sites[-1].site == "hook_logits" and theirs.training
     assert not any(module._forward_hooks for model in (ours, theirs) for module in model.modules())
+
+
+RELU = {"activation": "relu"}
+Case = tuple[Callable[[], nn.Module], dict[str, Any], Plant, str]
+CASES: dict[str, Case] = {
+    "torch.nn.Transformer": (
+        lambda: Translator(norm_first=True),
+        {**RELU, "norm_position": "pre"},
+        lambda model: None,
+        NONE,
+    ),
+    "its activation": (
+        lambda: Translator(norm_first=False),
+        {**RELU, "norm_position": "post"},
+        lambda model: setattr(model.transformer.decoder.layers[1], "activation", nn.functional.gelu),
+        "decoder.blocks.1.mlp.hook_post",
+    ),
+    "hkproj": (lambda: paper_model(HKPROJ), {}, lambda model: None, NONE),
+    "its norm": (
+        lambda: paper_model(HKPROJ),
+        {},
+        lambda model: setattr(model.get_submodule("decoder.layers.1.residual_connections.1.norm"), "is_sample", False),
+        "decoder.blocks.1.ln_cross.hook_normalized",
+    ),
+}
+
+
+def paper_model(layout: Layout) -> nn.Module:
+    return PaperModel(layout, d_model=24, d_ff=40, n_heads=3, n_layers=2, sizes=(VOCAB_SIZE, VOCAB_SIZE), pad=PAD)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_models_without_a_configuration_are_matched_by_their_layout(name: str):
+    build, options, plant, site = CASES[name]
+    torch.manual_seed(0)
+    theirs = shaken(build())
+    ours, _ = tc.load(theirs, options={"n_heads": 3, **options})
+    plant(theirs)
+    tokens = torch.randint(1, VOCAB_SIZE, (2, 30))
+    compared = hl.compare_models(ours, theirs, tokens, tokens)
+    assert (compared.first.site if compared.first else NONE) == site, str(compared)
+    assert sum(one.site.endswith("hook_pattern") for one in compared.sites) == len(
+        [name for name in tc.site_names(ours) if name.endswith("hook_pattern")]
+    )
 
 
 def test_a_model_with_other_weights_is_refused():
