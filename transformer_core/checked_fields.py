@@ -90,11 +90,15 @@ def check_fields(record: object) -> None:
     Raises:
         ConfigError: a value that is not allowed; the message names the field and says what is allowed.
     """
-    kind: Any = type(record)
+    kind = type(record)
+    check_values(kind, {name: getattr(record, name) for name in _rules(kind)})
+
+
+def check_values(kind: type, values: Mapping[str, Any]) -> None:
+    """Check values for some fields of a dataclass; errors as for `check_fields`."""
     for name, rule in _rules(kind).items():
-        value = getattr(record, name)
-        if not rule.allows(value):
-            raise ConfigError(rule.refusal, name=name, value=value)
+        if name in values and not rule.allows(values[name]):
+            raise ConfigError(rule.refusal, name=name, value=values[name])
 
 
 def check_together(record: object, refusals: Iterable[Refusal]) -> None:

@@ -12,8 +12,7 @@ The file is found automatically. Options have the names of `ModelConfig`; `load(
 config.json next to the weights answers a question, or replaces a convention.
 """
 
-from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 from torch import Tensor
 
 from transformer_core.cached_property import cached_property
+from transformer_core.checked_fields import check_values
 from transformer_core.checkpoints.family import Entry, Family, Ignored
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.wrappers import Renamed
@@ -128,6 +128,7 @@ class Layout:
     names: Mapping[str, str] = field(default_factory=dict)  # maps its own names of options to ours, or "" if idle
     settings: Callable[[SavedModel], Mapping[str, Any]] = lambda saved: saved.config  # its own options in the files
     ignored: tuple[Ignored, ...] = ()
+    described_in: str = ""  # the name of its own file of options; a config.json beside it is another program's
 
     @cached_property
     def family(self) -> Family:
@@ -157,16 +158,17 @@ def describe(
         CheckpointError: an unsupported option in the files, or contradictory fields.
     """
     given = {**_in_our_names(layout, layout.settings(saved), where), **options}
-    description = layout.describe(saved, given)
-    by_convention = [convention for convention in description.conventions if convention.option not in given]
-    if open_questions := [question for question in description.questions if question.option not in given]:
-        raise _undecided(layout, open_questions, where)
-    fields = {
-        **description.fields,
-        **{convention.option: convention.value for convention in by_convention},
-        **given,
-    }
     try:
+        check_values(ModelConfig, given)
+        description = layout.describe(saved, given)
+        by_convention = [convention for convention in description.conventions if convention.option not in given]
+        if open_questions := [question for question in description.questions if question.option not in given]:
+            raise _undecided(layout, open_questions, where)
+        fields = {
+            **description.fields,
+            **{convention.option: convention.value for convention in by_convention},
+            **given,
+        }
         ModelConfig.from_dict(fields)
     except ConfigError as error:
         raise CheckpointError(
@@ -216,13 +218,34 @@ def _undecided(layout: Layout, questions: Sequence[Question], where: str | Messa
     )
 
 
-def with_tensors(weights: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """Return the weights, and further tensors where the file has none of that name, such as biases of zero."""
-    return ChainMap(weights, tensors)  # type: ignore[arg-type]  # nothing is written to it
+class Computed(Mapping[str, Tensor]):
+    """Weights with tensors that are computed on access, such as biases of zero, or rows in another order."""
+
+    def __init__(
+        self,
+        weights: Mapping[str, Tensor],
+        computed: Mapping[str, Callable[[], Tensor]],
+        *,
+        without: Collection[str] = (),
+    ) -> None:
+        """Take functions by key, which replace tensors of these keys; tensors in `without` are left out."""
+        self._weights, self._computed = weights, computed
+        self._keys = dict.fromkeys([*(key for key in weights if key not in without), *computed])
+
+    def __getitem__(self, key: str) -> Tensor:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._computed[key]() if key in self._computed else self._weights[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
 
 def gains_of_one(key: str, norms: Sequence[str]) -> Entry:
-    """Return the entry of normalizations without a gain: one tensor of ones for all, as from `with_tensors`."""
+    """Return the entry of normalizations without a gain: one tensor of ones for all, as in `Computed`."""
     return Entry(key, tuple(f"{norm}.weight" for norm in norms), lambda ones: [ones] * len(norms))
 
 

@@ -1,4 +1,4 @@
-"""Weights in files of numbers: the matrices in a JSON file, as forks of microGPT write them, and the .bin of llm.c."""
+"""Files of plain values: YAML, matrices in JSON, as forks of microGPT write them, and the .bin of llm.c."""
 
 import json
 import struct
@@ -18,6 +18,7 @@ from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError
 
 MOST_JSON_BYTES = 2**25  # numbers as text; in memory they take ten times as much
+MOST_YAML_BYTES = 2**16
 _HEADER = 256  # whole numbers of 32 bits
 _PRECISIONS = {3: torch.float32, 5: torch.bfloat16}  # by version; older ones have other headers
 
@@ -57,6 +58,28 @@ def _matrices(content: dict[str, Any]) -> dict[str, list[list[float]]]:
         for key, value in content.items()
         if isinstance(value, list) and value and isinstance(value[0], list) and not isinstance(value[0][:1], str)
     }
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the object in a YAML file of plain values.
+
+    Raises:
+        CheckpointError: the file is too large, damaged, or contains tags of Python objects.
+    """
+    import yaml  # only LitGPT needs it
+
+    refuse_unreadable(path)
+    try:
+        if path.stat().st_size > MOST_YAML_BYTES:
+            raise ValueError("too large")
+        values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
+            raise TypeError
+    except (RecursionError, TypeError, ValueError, yaml.YAMLError) as error:
+        raise CheckpointError(
+            "{path} is damaged, or is not a YAML file of plain values; copy it again", path=path
+        ) from error
+    return values
 
 
 def read_llmc(path: Path) -> StateDict:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -127,6 +128,94 @@ def llmc_float32(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
 @case
 def llmc_bfloat16(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
     return llmc(tmp_path, torch.bfloat16)
+
+
+def rotate(x: Tensor, base: float, *, n: int | None = None, sign: float = 1.0) -> Tensor:
+    """Rotate the first `n` numbers of each head by its positions: the first half with the second."""
+    n = x.shape[-1] if n is None else n
+    angles = sign * torch.arange(x.shape[2])[:, None] / base ** (torch.arange(0, n, 2) / n)
+    first, second, rest = x[..., : n // 2], x[..., n // 2 : n], x[..., n:]
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([first * cos - second * sin, first * sin + second * cos, rest], dim=-1)
+
+
+def litgpt(tmp_path: Path, *, is_llama: bool, is_old: bool = False) -> tuple[Path, dict[str, Any], Forward]:
+    """A Llama of two groups of queries, or a GPT-NeoX with parallel sub-layers, of which a quarter is rotated."""
+    groups, d, inner = (2 if is_llama else HEADS), WIDTH // HEADS, 70
+    parts = ("weight",) if is_llama else ("weight", "bias")
+    shapes = {"attn.qkv": ((HEADS + 2 * groups) * d, WIDTH), "attn.proj": (WIDTH, WIDTH), "norm_1": (WIDTH,)}
+    shapes |= {"norm_2": (WIDTH,), "mlp.proj": (WIDTH, inner)}
+    shapes |= dict.fromkeys(("mlp.fc_1", "mlp.fc_2") if is_llama else ("mlp.fc",), (inner, WIDTH))
+    named = {f"transformer.h.{i}.{name}": shape for i in range(LAYERS) for name, shape in shapes.items()}
+    w = {
+        f"{name}.{part}": rand(*(shape if part == "weight" else shape[:1]))
+        for name, shape in (named | {"transformer.ln_f": (WIDTH,)}).items()
+        for part in parts
+    }
+    w |= {"transformer.wte.weight": rand(VOCAB, WIDTH), "lm_head.weight": rand(VOCAB, WIDTH)}
+    saved = dict(w)
+    for key in [key for key in w if ".attn.qkv." in key] if is_old else []:  # each group's queries, key and value
+        q, k, v = saved.pop(key).split([WIDTH, groups * d, groups * d])
+        turns = [part.unflatten(0, (groups, -1)) for part in (q, k, v)]
+        saved[key.replace(".attn.qkv.", ".attn.attn.")] = torch.cat(turns, dim=1).flatten(0, 1)
+    torch.save({"model": saved} if is_old else saved, tmp_path / "lit_model.pth")
+    values = {"name": "own", "hf_config": {}, "block_size": LENGTH, "n_layer": LAYERS, "n_head": HEADS, "n_embd": WIDTH}
+    values |= {"vocab_size": VOCAB - 3, "padded_vocab_size": VOCAB, "n_query_groups": groups, "head_size": d}
+    values |= {"rope_base": 500, "rotary_percentage": 1.0 if is_llama else 0.34, "intermediate_size": inner}
+    values |= {"norm_class_name": "RMSNorm" if is_llama else "LayerNorm", "bias": not is_llama, "n_expert": 0}
+    values |= {"mlp_class_name": "LLaMAMLP" if is_llama else "GptNeoxMLP", "parallel_residual": not is_llama}
+    (tmp_path / "model_config.yaml").write_text(yaml.dump(values))
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')  # of the model that it was made from
+
+    def linear(x: Tensor, name: str) -> Tensor:
+        return F.linear(x, w[f"{name}.weight"], w.get(f"{name}.bias"))
+
+    def norm(x: Tensor, name: str) -> Tensor:
+        weight = w[f"{name}.weight"]
+        return rms(x, weight) if is_llama else F.layer_norm(x, (WIDTH,), weight, w[f"{name}.bias"])
+
+    def forward(tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
+        x, patterns = w["transformer.wte.weight"][tokens], []
+        for i in range(LAYERS):
+            h = f"transformer.h.{i}"
+            q, k, v = linear(norm(x, f"{h}.norm_1"), f"{h}.attn.qkv").split([WIDTH, groups * d, groups * d], dim=-1)
+            n = d if is_llama else 4
+            z, pattern = attend(rotate(split(q, HEADS), 500, n=n), rotate(split(k, groups), 500, n=n), split(v, groups))
+            patterns.append(pattern)
+            attended = x + linear(z, f"{h}.attn.proj")
+            y = norm(attended if is_llama else x, f"{h}.norm_2")
+            if is_llama:
+                y = F.silu(linear(y, f"{h}.mlp.fc_1")) * linear(y, f"{h}.mlp.fc_2")
+            else:
+                y = F.gelu(linear(y, f"{h}.mlp.fc"))
+            x = attended + linear(y, f"{h}.mlp.proj")
+        return norm(x, "transformer.ln_f") @ w["lm_head.weight"].T, patterns
+
+    return tmp_path / "lit_model.pth", {}, forward
+
+
+@case
+def litgpt_llama(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    return litgpt(tmp_path, is_llama=True)
+
+
+@case
+def litgpt_old_llama(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    return litgpt(tmp_path, is_llama=True, is_old=True)
+
+
+@case
+def litgpt_old_neox(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    return litgpt(tmp_path, is_llama=False, is_old=True)
+
+
+@case
+def litgpt_neox_without_yaml(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    path, _, forward = litgpt(tmp_path, is_llama=False)
+    (tmp_path / "model_config.yaml").unlink()
+    (tmp_path / "config.json").unlink()
+    options = {"n_heads": HEADS, "rotary_base": 500, "rotary_fraction": 0.34, "parallel_residual": True}
+    return path, options, forward
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,6 +8,7 @@ import torch
 from transformer_core.checkpoints.family import Entry, embeddings
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
+    Computed,
     Convention,
     Description,
     Layout,
@@ -17,7 +18,6 @@ from transformer_core.checkpoints.layout import (
     having,
     heads_question,
     n_layers,
-    with_tensors,
 )
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -84,7 +84,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         fields=fields,
         conventions=conventions,
         questions=questions,
-        weights=with_tensors(weights, {_ONES: torch.ones(d_model)}),
+        weights=Computed(weights, {_ONES: lambda: torch.ones(d_model)}),
         tokenizer=tokenizer,
     )
 

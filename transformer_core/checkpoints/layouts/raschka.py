@@ -4,6 +4,7 @@ The book defines its configuration in code; as a config.json next to the weights
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,13 +13,13 @@ from torch import Tensor
 from transformer_core.checkpoints.family import Entry, embeddings, module
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
+    Computed,
     Description,
     Layout,
     SavedModel,
     having,
     heads_question,
     n_layers,
-    with_tensors,
 )
 from transformer_core.checkpoints.layouts.nanogpt import GPT2_END, GPT2_HEADS, usual_heads
 from transformer_core.config import ModelConfig
@@ -65,10 +66,12 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
 
 def _with_biases(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
     """Return the weights, with biases of zero for queries, keys and values if they have none."""
-    names = [key for key in weights if key.endswith((".W_query.weight", ".W_key.weight", ".W_value.weight"))]
-    return with_tensors(
-        weights, {f"{key.removesuffix('weight')}bias": torch.zeros(weights[key].shape[0]) for key in names}
-    )
+    biases = {
+        f"{key.removesuffix('weight')}bias": partial(torch.zeros, weights[key].shape[0])
+        for key in weights
+        if key.endswith((".W_query.weight", ".W_key.weight", ".W_value.weight"))
+    }
+    return Computed(weights, {key: bias for key, bias in biases.items() if key not in weights})
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
