@@ -244,9 +244,7 @@ class Family:
     ignored: tuple[Ignored, ...] = ()
     computed: Callable[[ModelConfig], Mapping[str, Tensor]] | None = None  # tensors that files lack, by their keys
     note: Message | None = None  # on what a user of any such model should know
-    beyond_config: Callable[[Options], Mapping[str, Any]] | None = (
-        None  # keywords of `keys`, for options that change it
-    )
+    beyond_config: Callable[[Options], Mapping[str, Any]] | None = None  # further arguments of `keys`, by name
 
     def of_file(self, values: Mapping[str, Any], *, where: str | Message) -> Self:
         """Return the family with the table for a config.json, of which `keys` needs more than the configuration."""

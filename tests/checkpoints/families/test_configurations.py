@@ -122,6 +122,102 @@ def test_models_without_a_preset():
     assert config(SMOL, eos_token_id=[7, 8], pad_token_id=8).pad_id is None  # as Qwen2's generation config has it
 
 
+PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # what files have beside sizes, and what it means
+    "gptj": (
+        {"n_embd": 48, "n_head": 3, "n_layer": 2, "rotary": True, "rotary_dim": 8, "scale_attn_weights": True},
+        {
+            "positions": "rotary_interleaved",
+            "n_rotated": 8,
+            "unembed_bias": True,
+            "attention_bias": "none",
+            "d_ff": 192,
+        },
+    ),
+    "opt": (
+        {"hidden_size": 48, "ffn_dim": 96, "num_attention_heads": 3, "num_hidden_layers": 2, "word_embed_proj_dim": 48}
+        | {"_remove_final_layer_norm": True, "prefix": "</s>", "activation_dropout": 0.0, "layerdrop": 0.0},
+        {"has_final_norm": False, "norm_position": "pre", "pad_id": 1, "activation": "relu"},
+    ),
+    "bloom": (
+        {"n_embed": 48, "n_layer": 2, "num_attention_heads": 3, "n_inner": None, "offset_alibi": 100, "seq_length": 99}
+        | {"masked_softmax_fusion": True, "attention_softmax_in_fp32": True, "bias_dropout_fusion": True},
+        {"max_seq_len": 99, "d_ff": 192, "positions": "alibi", "alibi_scale": 1.0},
+    ),
+    "falcon": (
+        {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "alibi": False, "multi_query": True}
+        | {"new_decoder_architecture": True, "num_kv_heads": 2, "ff_factor": 4, "parallel_attn": True, "bias": False},
+        {"n_kv_heads": 2, "parallel_residual": True, "d_ff": 256},
+    ),
+    "mpt": (
+        {"d_model": 48, "n_heads": 3, "n_layers": 2, "norm_type": "low_precision_layernorm", "learned_pos_emb": True}
+        | {"attn_config": {"alibi": True, "alibi_bias_max": 8, "attn_impl": "torch", "clip_qkv": None, "qk_ln": False}}
+        | {"init_config": {"name": "kaiming_normal_"}, "emb_pdrop": 0, "embedding_fraction": 1.0, "no_bias": True},
+        {"norm": "layer_without_bias", "feed_forward_bias": False, "positions": "alibi"},
+    ),
+    "gpt_bigcode": (
+        {"n_embd": 48, "n_head": 3, "n_layer": 2, "inference_runner": 0, "pad_key_length": True, "multi_query": True}
+        | {"attention_softmax_in_fp32": True, "scale_attention_softmax_in_fp32": True, "validate_runner_input": True},
+        {"n_kv_heads": 1, "activation": "gelu_tanh"},
+    ),
+    "phi3": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 3, "num_hidden_layers": 2}
+        | {"max_position_embeddings": 131072, "original_max_position_embeddings": 4096, "sliding_window": 262144}
+        | {"rope_scaling": {"type": "longrope", "short_factor": [1.0] * 6, "long_factor": [2.0] * 6}}
+        | {"partial_rotary_factor": 0.75, "full_attn_mod": 1, "interpolate_factor": 1, "lm_head_bias": False},
+        {"max_seq_len": 4096, "n_rotated": 12, "rotary_scaling": "longrope", "rotary_pair_factors": (1.0,) * 6},
+    ),
+    "smollm3": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 8}
+        | {"max_position_embeddings": 65536, "max_window_layers": 28, "use_sliding_window": False, "pretraining_tp": 2}
+        | {"rope_theta": 5e6, "no_rope_layer_interval": 4, "layer_types": ["full_attention"] * 8},
+        {"layers_without_rotation": (3, 7), "rotary_base": 5e6, "sliding_window": None, "tie_embeddings": "target"},
+    ),
+    "qwen2": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 2}
+        | {"max_position_embeddings": 32768, "num_key_value_heads": 2}
+        | {"rope_scaling": {"factor": 4.0, "original_max_position_embeddings": 32768, "type": "yarn"}},
+        {"rotary_scaling": "yarn", "rotary_scaling_factor": 4.0, "rotary_high_freq_factor": 32.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("model_type", PUBLISHED)
+def test_options_of_published_files(model_type: str):
+    values, expected = PUBLISHED[model_type]
+    read = config({"model_type": model_type, "vocab_size": 99, "bos_token_id": 2, "eos_token_id": 2}, **values)
+    assert {name: getattr(read, name) for name in expected} == expected
+
+
+REFUSED_OF: list[tuple[str, dict[str, Any]]] = [
+    ("gptj", {"rotary": False}),
+    ("opt", {"word_embed_proj_dim": 24}),
+    ("opt", {"layer_norm_elementwise_affine": False}),
+    ("bloom", {"apply_residual_connection_post_layernorm": True}),
+    ("falcon", {"parallel_attn": False}),
+    ("falcon", {"new_decoder_architecture": False, "num_ln_in_parallel_attn": 2}),
+    ("falcon", {"rope_scaling": {"rope_type": "yarn", "factor": 2.0}}),
+    ("mpt", {"attn_config": {"clip_qkv": 6.0}}),
+    ("mpt", {"attn_config": {"alibi_bias_max": 16}}),
+    ("phi3", {"rope_scaling": {"type": "longrope", "short_factor": ["1"], "long_factor": [2.0]}}),
+    ("smollm3", {"no_rope_layers": [1, 0]}),
+]
+
+
+@pytest.mark.parametrize(("model_type", "change"), REFUSED_OF)
+def test_other_options_of_these_families_are_refused_by_name(model_type: str, change: dict[str, Any]):
+    values = {"model_type": model_type, "vocab_size": 99, "bos_token_id": 2, "eos_token_id": 2}
+    ((name, value),) = [*change.items()][-1:]
+    names = (
+        "rope_type|rotary_pair_factors"
+        if name == "rope_scaling"
+        else "|".join(value)
+        if name == "attn_config"
+        else name
+    )
+    with pytest.raises(CheckpointError, match=names):
+        config({**values, **PUBLISHED[model_type][0]}, **change)
+
+
 def test_modernbert():
     """Warner et al. 2024, table 4: every third layer sees everything, the others 128 tokens around."""
     model = config(MODERNBERT)

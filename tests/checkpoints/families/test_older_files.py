@@ -50,7 +50,15 @@ def t5(weights: Weights) -> Weights:
     return weights | {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": torch.ones(8, 3)}
 
 
-@pytest.mark.parametrize("older", [gpt2, bert, llama, t5])
+def gpt_neo(weights: Weights) -> Weights:
+    """Without a prefix, and with the mask of each layer."""
+    bare = {key.removeprefix("transformer."): weight for key, weight in weights.items()}
+    causal = torch.ones(1, 1, 24, 24, dtype=torch.uint8).tril()
+    masks = (causal, causal.triu(-3), causal.triu(-3))  # two layers have a window of 4
+    return bare | {f"h.{i}.attn.attention.bias": mask for i, mask in enumerate(masks)}
+
+
+@pytest.mark.parametrize("older", [gpt2, bert, llama, t5, gpt_neo])
 def test_they_give_the_same_numbers(older: Callable[[Weights], Weights], folder_of: FolderOf):
     name = older.__name__
     values, weights = foreign.read(folder_of(name))

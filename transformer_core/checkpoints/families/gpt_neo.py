@@ -1,10 +1,23 @@
 """GPT-Neo: a GPT-2 with unscaled scores and separate q, k and v; every other layer has a sliding window."""
 
+import torch
+from torch import Tensor
+
 from transformer_core.checkpoints.families.gpt2 import GPT2_END, HEAD
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module, windows, zero_bias
+from transformer_core.checkpoints.family import (
+    Entry,
+    Family,
+    Ignored,
+    decoder_only,
+    embeddings,
+    module,
+    windows,
+    zero_bias,
+)
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import MOST_LAYERS, ModelConfig
 from transformer_core.errors import Message
+from transformer_core.model.masks import AttentionMask
 
 FULL, WINDOW = "global", "local"
 
@@ -55,6 +68,19 @@ def _kinds(options: Options) -> list[object]:
     return kinds
 
 
+def is_mask(table: Tensor, config: ModelConfig) -> bool:
+    """Return whether a table is the mask of a layer of this model, with or without the window."""
+    n = table.shape[-1] if table.ndim else 0
+    if table.numel() != n * n:
+        return False
+    rule = {"n_queries": n, "n_keys": n, "device": table.device, "is_causal": True}
+    masks = (AttentionMask(**rule, window=window).write_out() for window in (None, config.sliding_window))
+    return any(torch.equal(table.reshape(1, 1, n, n).bool(), mask) for mask in masks)
+
+
+MASKS = Ignored(r"(.*\.)?attn\.attention\.bias", Message("the mask, which follows from the configuration"), is_mask)
+
+
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a GPT-Neo."""
     entries = [
@@ -78,4 +104,4 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-FAMILIES = (Family(model_type="gpt_neo", read=read, keys=keys, head=HEAD, prefix="transformer."),)
+FAMILIES = (Family(model_type="gpt_neo", read=read, keys=keys, head=HEAD, prefix="transformer.", ignored=(MASKS,)),)

@@ -4,6 +4,7 @@ from transformer_core.checkpoints.families.gpt2 import GPT2_END, HEAD
 from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module, shared
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
 
 
 def read(options: Options) -> ModelConfig:
@@ -11,7 +12,9 @@ def read(options: Options) -> ModelConfig:
 
     Source: Wang and Komatsuzaki 2021, and the library's class.
     """
-    options.idle("rotary", "scale_attn_weights", "embd_pdrop")
+    options.must_be("rotary", True, Message("this family requires rotary positions"))
+    options.must_be("scale_attn_weights", True, Message("scores must be divided by sqrt(d_head)"))
+    options.idle("embd_pdrop")
     d_model, n_heads = options.whole("n_embd"), options.whole("n_head")
     return decoder_only(
         vocab_size=options.whole("vocab_size"),

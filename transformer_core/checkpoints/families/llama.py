@@ -63,6 +63,7 @@ def read_qwen3(options: Options) -> ModelConfig:
 
 def read_smollm3(options: Options) -> ModelConfig:
     """Return our configuration of a SmolLM3, some layers of which have no positions (Bakouche et al. 2025)."""
+    options.idle("max_window_layers")
     n_layers = options.n_layers("num_hidden_layers")
     interval, width = options.whole("no_rope_layer_interval", 4), options.whole_or_null("sliding_window")
     usual = [int(interval < 1 or (i + 1) % interval != 0) for i in range(n_layers)]
@@ -100,7 +101,7 @@ def read(
 ) -> ModelConfig:
     """Return the configuration of one of these models, given what distinguishes it from the others."""
     options.idle("pretraining_tp")
-    rotary = {**read_rotary(options, usual_base=usual_base), **rotary}
+    rotary = {**read_rotary(options, usual_base=usual_base, has_yarn=True), **rotary}
     if window.get("layers_without_window"):
         if rotary.get("rotary_scaling", "none") != "none":
             raise options.error("rope_parameters", Message("scaling is not supported beside a window in some layers"))
@@ -131,7 +132,12 @@ def read(
 
 
 def read_rotary(
-    options: Options, *, fraction: float | None = None, base: str = "rope_theta", usual_base: float = 10_000.0
+    options: Options,
+    *,
+    fraction: float | None = None,
+    base: str = "rope_theta",
+    usual_base: float = 10_000.0,
+    has_yarn: bool = False,
 ) -> dict[str, Any]:
     """Return the rotary fields of a configuration: `rope_parameters`, in older files `rope_theta` and `rope_scaling`.
 
@@ -140,6 +146,7 @@ def read_rotary(
         fraction: rotated fraction of each head, unless `rope_parameters` gives it; None: always the whole head.
         base: the name of `rope_theta` in older files.
         usual_base: `rope_theta`, if it is missing.
+        has_yarn: the family's table scales queries by `attention_factor`.
     """
     options.idle("rope_scaling", "rope_parameters")
     inner = _rotary_options(options)
@@ -155,7 +162,8 @@ def read_rotary(
         "rotary_base": inner.number("rope_theta", options.number(base, usual_base)),
         "rotary_fraction": part,
     }
-    scaling = inner.choice(_kind_of_scaling(inner), SCALINGS, "default")
+    scalings = {name: kind for name, kind in SCALINGS.items() if has_yarn or kind != "yarn"}
+    scaling = inner.choice(_kind_of_scaling(inner), scalings, "default")
     inner.idle("factor")
     if scaling != "none":
         rotary |= {"rotary_scaling": scaling, "rotary_scaling_factor": _scaling_factor(options, inner)}

@@ -20,7 +20,7 @@ def read(options: Options) -> ModelConfig:
 
     Source: Abdin et al. 2024, sec. 2, and the library's class.
     """
-    options.idle("embd_pdrop", "original_max_position_embeddings")
+    options.idle("embd_pdrop", "original_max_position_embeddings", "full_attn_mod", "interpolate_factor")
     longest = options.whole("max_position_embeddings", _USUAL_LEN)
     if _is_long(options):
         longest = min(longest, options.whole("original_max_position_embeddings", _USUAL_LEN))
