@@ -41,7 +41,6 @@ _OTHERS: tuple[tuple[str, str, Message], ...] = (
         "TransformerLens",
         Message("its weights may be folded; import the original model instead"),
     ),
-    (r"attn\.c_q\.weight$", "nanochat", Message("it uses constants that are not in the file")),
 )
 
 
