@@ -16,7 +16,16 @@ from transformer_core.errors import ConfigError
 SIZES = ("vocab_size", "d_model", "n_heads", "max_seq_len", "rotary_original_len", "relative_max_distance")
 SIZES_OR_NONE = ("sliding_window",)
 ABOVE_0_OR_NONE = ("logit_cap", "score_cap")
-COUNTS = ("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments", "src_vocab_size", "d_head", "n_kv_heads")
+COUNTS = (
+    "d_embed",
+    "d_ff",
+    "n_encoder_layers",
+    "n_decoder_layers",
+    "n_segments",
+    "src_vocab_size",
+    "d_head",
+    "n_kv_heads",
+)
 PROBABILITIES = ("dropout", "dropout_pattern")
 ABOVE_0 = (
     *("rotary_base", "rotary_fraction", "rotary_scaling_factor", "rotary_low_freq_factor", "rotary_high_freq_factor"),
@@ -41,12 +50,11 @@ CHOICES = {
 SWITCHES = (
     *("embedding_norm", "gated", "feed_forward_bias", "qk_norm", "scale_scores", "scale_embeddings"),
     *("unembed", "unembed_transform", "unembed_bias", "scale_logits", "final_norm", "parallel_residual", "first_norm"),
-    *("last_norm", "input_norm", "output_norm"),
+    *("last_norm", "input_norm", "output_norm", "relative_bias"),
 )
 
 DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
 ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
-ENCODER_OF_6 = ENCODER | {"n_encoder_layers": 6}
 WITHOUT_OUTPUT = {"tie_embeddings": "none", "unembed": False}
 ROTARY = {"positions": "rotary_halves"}
 LINEAR = ROTARY | {"rotary_scaling": "linear"}
@@ -315,7 +323,11 @@ def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
         st.fixed_dictionaries(
             {},
             optional={
-                **{name: st.booleans() for name in SWITCHES if name not in (*NEEDS, "unembed_transform", "final_norm")},
+                **{
+                    name: st.booleans()
+                    for name in SWITCHES
+                    if name not in (*NEEDS, "unembed_transform", "final_norm", "relative_bias")
+                },
                 **{name: st.sampled_from(CHOICES[name]) for name in ("norm_position", "attention_bias")},
                 "norm": st.sampled_from([norm for norm in CHOICES["norm"] if norm != "none"]),
                 "activation": st.sampled_from(CHOICES["activation"]),

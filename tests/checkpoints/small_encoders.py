@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tests.checkpoints.small import EOS, MAX_POSITIONS, PAD, TOKENS, VOCAB_SIZE, Small, two_stacks
+from tests.checkpoints.small import EOS, MAX_POSITIONS, PAD, TOKENS, VOCAB_SIZE, Small, encoder, two_stacks
 
 BART: Mapping[str, Any] = {
     **TOKENS,
@@ -20,7 +20,18 @@ T5: Mapping[str, Any] = {
 }
 _bart = partial(two_stacks, task="ForConditionalGeneration", values=BART)
 
+BERT: Mapping[str, Any] = {
+    **{"vocab_size": VOCAB_SIZE, "hidden_size": 36, "num_hidden_layers": 3, "num_attention_heads": 3},
+    **{"intermediate_size": 50, "max_position_embeddings": MAX_POSITIONS, "pad_token_id": PAD},
+}
+MPNET: Mapping[str, Any] = {**BERT, "max_position_embeddings": MAX_POSITIONS + 2, "relative_attention_num_buckets": 32}
+
 SMALL: Mapping[str, Small] = {
+    "electra": encoder("Electra", "ForMaskedLM", BERT, embedding_size=20),
+    "electra-discriminator": encoder("Electra", "ForPreTraining", BERT, embedding_size=36),
+    "albert": encoder("Albert", "ForMaskedLM", BERT, embedding_size=20),
+    "albert-bare": encoder("Albert", "Model", BERT, embedding_size=36, hidden_act="relu"),
+    "mpnet": encoder("MPNet", "ForMaskedLM", MPNET),
     "bart": _bart("Bart", scale_embedding=True),
     "mbart": _bart("MBart", activation_function="relu"),
     "pegasus": _bart("Pegasus"),

@@ -195,7 +195,7 @@ def test_an_attention_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Act
         allowed = mask.expand_as(scores)
         assert mask.dtype == torch.bool
         assert torch.equal(scores == -math.inf, ~allowed)
-        if "cross" in attn or model.config.positions not in ("alibi", "relative_buckets"):
+        if "cross" in attn or not model.config.has_position_bias:
             products = q @ k.transpose(-2, -1) / (math.sqrt(q.shape[-1]) if model.config.scale_scores else 1)
             if model.config.score_cap is not None:
                 products = model.config.score_cap * torch.tanh(products / model.config.score_cap)

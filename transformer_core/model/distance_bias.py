@@ -126,6 +126,6 @@ def build_position_bias(config: ModelConfig, *, is_causal: bool) -> AlibiBias | 
     """Return the configured bias; None if there is none."""
     if config.positions == "alibi":
         return AlibiBias(config)
-    if config.positions == "relative_buckets":
+    if config.has_relative_buckets:
         return RelativeBuckets(config, is_causal=is_causal)
     return None

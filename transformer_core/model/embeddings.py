@@ -55,9 +55,9 @@ class TokenEmbedding(nn.Module):
         """Take the number of tokens from `vocab_size`: the source may have its own vocabulary."""
         super().__init__()
         self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
-        self.weight = nn.Parameter(torch.empty(vocab_size, config.d_model))
+        self.weight = nn.Parameter(torch.empty(vocab_size, config.embedding_width))
 
-    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
         """Return the embeddings, scaled.
 
         Raises:
@@ -80,8 +80,8 @@ class SegmentEmbedding(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(config.n_segments, config.d_model))
+        self.weight = nn.Parameter(torch.empty(config.n_segments, config.embedding_width))
 
-    def forward(self, segments: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, segments: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
         """Return each position's segment vector."""
         return F.embedding(segments, self.weight)

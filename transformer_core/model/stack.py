@@ -40,7 +40,8 @@ class Stack(nn.Module):
         if config.n_segments:
             self.segment_embed = SegmentEmbedding(config)
             self.hook_segment_embed = HookPoint()
-        self.embedding_norm = build_norm(config, config.d_model) if config.embedding_norm else None
+        self.embedding_norm = build_norm(config, config.embedding_width) if config.embedding_norm else None
+        self.embedding_projection = nn.Linear(config.d_embed, config.d_model) if config.d_embed else None
         self.configs = [config.at_layer(i) for i in range(n_layers)]
         rotary = {one: RotaryPositions(one) for one in {*self.configs} if one.has_rotary_positions}
         self.rotary = [rotary.get(one) for one in self.configs]  # equal layers share one
@@ -109,11 +110,11 @@ class Stack(nn.Module):
         )
 
     def _embed(self, tokens: Tensor, first: int, segments: Tensor | None) -> Tensor:
-        """Return the sum of the embeddings [batch, pos, d_model]: tokens, positions, segments."""
+        """Return the sum of the embeddings [batch, pos, d_model]: tokens, positions, segments; projected if configured."""
         batch, n_positions = tokens.shape
         x = self.hook_embed(self.embed(tokens))
         if self.pos_embed is not None:
-            positions = self.pos_embed(first, n_positions)  # [pos, d_model]
+            positions = self.pos_embed(first, n_positions)  # [pos, d_embed]
             if has_hooks(self.hook_pos_embed):
                 positions = self.hook_pos_embed(positions.repeat(batch, 1, 1))  # a copy, so that a hook may edit it
             x = x + positions
@@ -129,4 +130,5 @@ class Stack(nn.Module):
             x = x + self.hook_segment_embed(self.segment_embed(segments))
         elif segments is not None:
             raise TextError("this model has no segment embedding; leave out segments")
-        return self.dropout(x if self.embedding_norm is None else self.embedding_norm(x))
+        x = self.dropout(x if self.embedding_norm is None else self.embedding_norm(x))
+        return x if self.embedding_projection is None else self.embedding_projection(x)

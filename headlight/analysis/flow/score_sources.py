@@ -181,9 +181,7 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
         until: the reader.
     """
     embedded = embedding_sites(config, stack)
-    steps: list[Step] = [
-        Written(source=SourceName(kind=kind), site=site) for kind, site in embedded.items()
-    ]
+    steps: list[Step] = [Written(source=SourceName(kind=kind), site=site) for kind, site in embedded.items()]
     if config.embedding_norm:
         steps.append(Normed(module=f"{stack}.embedding_norm", sites=tuple(embedded.values())))
     if config.d_embed:
@@ -236,9 +234,7 @@ def _sites(step: Step) -> tuple[str | None, ...]:
 class _Split:
     """The stream that queries or keys are read from, split into the vectors written into it."""
 
-    def __init__(
-        self, outline: Outline, weights: Weights, captured: Captured, steps: tuple[Step, ...]
-    ) -> None:
+    def __init__(self, outline: Outline, weights: Weights, captured: Captured, steps: tuple[Step, ...]) -> None:
         """Store the steps, and compute the divisor of each normalization."""
         self._outline, self._config = outline, outline.config
         self._weights, self._captured, self._steps = weights, captured, steps
@@ -321,7 +317,7 @@ class _Split:
         return self._through(result, norm, self._deviations[norm]) if self._config.output_norm else result
 
     def _passed_on(
-        self, part: Float[np.ndarray, "pos d_model"], steps: Sequence[Step], *, with_biases: bool = False
+        self, part: Float[np.ndarray, "pos width"], steps: Sequence[Step], *, with_biases: bool = False
     ) -> Float[np.ndarray, "pos d_model"]:
         """Return a part of the stream after the normalizations in `steps`; `with_biases`: add the steps' biases too."""
         for step in steps:

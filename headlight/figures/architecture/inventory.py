@@ -16,6 +16,7 @@ PARTS: Mapping[str, str] = {  # by component of a parameter's name: the part it 
     "position_bias": mark("positions"),
     "segment_embed": mark("segment embedding"),
     "embedding_norm": mark("normalization"),
+    "embedding_projection": mark("token embedding"),
     "self_attn": mark("self-attention"),
     "cross_attn": mark("cross-attention"),
     "mlp": mark("feed-forward"),
@@ -100,7 +101,8 @@ def _idle(config: ModelConfig) -> set[str]:
         idle |= {"alibi_scale"}
     if not config.layers_without_window or not config.has_rotary_positions:
         idle |= {"rotary_base_in_window"}
-    if config.positions != "relative_buckets":
+    idle |= {name for name in ("d_embed", "relative_bias") if not getattr(config, name)}
+    if not config.has_relative_buckets:
         idle |= {*_BUCKETS}
     if not config.d_ff:
         idle |= {*_FEED_FORWARD}

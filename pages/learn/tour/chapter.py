@@ -270,7 +270,7 @@ def code_of(lesson: Lesson) -> str:
         n_heads=config.n_heads,
         kv_head=head // (config.n_heads // config.n_kv_heads),
         scores=BIASED.format(head=head)
-        if config.positions in ("alibi", "relative_buckets") and attention != "cross"
+        if config.has_position_bias and attention != "cross"
         else "q @ k.T / q.shape[-1] ** 0.5"
         if config.scale_scores
         else "q @ k.T",

@@ -58,7 +58,7 @@ function raise({ plan, data, stack, side, frame, x, open, isLast }) {
       put(box, 2 * RADIUS, { width: 2 * RADIUS, round: true });
     } else if (box.kind === "embedding") {
       put(box, HIGH.embedding);
-    } else if (box.kind === "norm") {
+    } else if (box.kind === "norm" || box.kind === "projection") {
       y += STEP;
       put(box, ROW);
     }
