@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 import transformer_core as tc
 from transformer_core.checkpoints.layout import UndecidedError
+from transformer_core.errors import CheckpointError
 from transformer_core.text.load import load_tokenizer
 
 Forward = Callable[[Tensor], tuple[Tensor, list[Tensor]]]
@@ -218,6 +219,38 @@ def litgpt_neox_without_yaml(tmp_path: Path) -> tuple[Path, dict[str, Any], Forw
     return path, options, forward
 
 
+@case
+def nanochat(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    """Its first generation: gain-free RMS norms, rotations by negative angles, and a vocabulary padded to 64."""
+    groups, d = 2, WIDTH // HEADS
+    shapes = {"attn.c_q": (WIDTH, WIDTH), "attn.c_k": (groups * d, WIDTH), "attn.c_v": (groups * d, WIDTH)}
+    shapes |= {"attn.c_proj": (WIDTH, WIDTH), "mlp.c_fc": (4 * WIDTH, WIDTH), "mlp.c_proj": (WIDTH, 4 * WIDTH)}
+    w = {f"transformer.h.{i}.{name}.weight": rand(*shape) for i in range(LAYERS) for name, shape in shapes.items()}
+    w |= {"transformer.wte.weight": rand(64, WIDTH), "lm_head.weight": rand(64, WIDTH, scale=2.0)}
+    torch.save({f"_orig_mod.{name}": weight for name, weight in w.items()}, tmp_path / "model_000650.pt")
+    config = {"sequence_len": LENGTH, "vocab_size": VOCAB, "n_layer": LAYERS, "n_head": HEADS, "n_kv_head": groups}
+    meta = {"step": 650, "model_config": {**config, "n_embd": WIDTH}, "user_config": {"depth": 2}}
+    (tmp_path / "meta_000650.json").write_text(json.dumps(meta))
+
+    def norm(x: Tensor) -> Tensor:
+        return F.rms_norm(x, x.shape[-1:])
+
+    def forward(tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
+        x, patterns = norm(w["transformer.wte.weight"][tokens]), []
+        for i in range(LAYERS):
+            q, k, v = (norm(x) @ w[f"transformer.h.{i}.attn.c_{name}.weight"].T for name in "qkv")
+            q, k = (norm(rotate(split(part, n), 10000, sign=-1)) for part, n in ((q, HEADS), (k, groups)))
+            z, pattern = attend(q, k, split(v, groups))
+            patterns.append(pattern)
+            x = x + z @ w[f"transformer.h.{i}.attn.c_proj.weight"].T
+            inner = F.relu(norm(x) @ w[f"transformer.h.{i}.mlp.c_fc.weight"].T).square()
+            x = x + inner @ w[f"transformer.h.{i}.mlp.c_proj.weight"].T
+        logits = norm(x) @ w["lm_head.weight"][:VOCAB].T
+        return 15 * torch.tanh(logits / 15), patterns
+
+    return tmp_path / "model_000650.pt", {}, forward
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_logits_and_patterns(name: str, tmp_path: Path):
     path, options, forward = CASES[name](tmp_path)
@@ -256,3 +289,17 @@ def test_the_characters_of_a_microgpt(tmp_path: Path):
         assert len(notes) == 1  # on the number of heads
     path.write_text(json.dumps({"_vocab": characters[:7], **content}))
     assert tc.load(path, options=options)[1].kind == "ids"
+
+
+def test_later_versions_of_nanochat_are_refused_with_their_date(tmp_path: Path):
+    path, _, _ = nanochat(tmp_path)
+    weights = torch.load(path)
+    for key, day in (
+        ("resid_lambdas", "2026-01-11"),
+        ("value_embeds.1.weight", "2026-01-16"),
+        ("smear_gate", "2026-03-14"),
+    ):
+        weights[f"_orig_mod.{key}"] = torch.ones(2)
+        torch.save(weights, path)
+        with pytest.raises(CheckpointError, match=f"{key}' is a part that nanochat has had since 2026-{day}"):
+            tc.load(path)
