@@ -62,7 +62,7 @@ SMALL: Mapping[str, Small] = {
     "gptj": _gptj(),
     "gpt_neo": _gpt_neo(),
     "opt": _opt(),
-    "opt-post-norm": _opt(do_layer_norm_before=False, enable_bias=False),
+    "opt-350m": _opt(do_layer_norm_before=False, enable_bias=False, word_embed_proj_dim=20),
     "bloom": decoder("Bloom", "ForCausalLM", BLOOM),
     "falcon": _falcon(),
     "falcon-40b": _falcon(**FALCON_40B),

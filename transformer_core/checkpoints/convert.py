@@ -131,12 +131,13 @@ class FamilyTensors:
         unknown = sorted(self._keys[key] for key in others if not self._may_be_ignored(family, key))
         missing = [entry.key for entry in self.entries if not self._keys_of(entry)]
         if heads := sorted({key.rpartition(".")[0] for key in others if _ignored(family, key) is JUDGES}):
+        missing += [key for entry in self.entries for key in entry.others if key not in self._keys]
             self.notes.append(Message("Its classification head is not used: {name}.", name=", ".join(heads)))
         if missing or unknown:
             raise CheckpointError(self._complaint(family, missing, unknown, classes))
 
     def take(self, entry: Entry) -> tuple[str, Tensor]:
-        """Return an entry's key in the file, and its tensor; copies in the file must be equal."""
+        """Return an entry's key in the file, and its tensor, joined if there are several; copies must be equal."""
         first, *others = self._keys_of(entry)
         weight = self._weights[first].detach()
         if weight.dtype not in _PRECISIONS:
@@ -156,6 +157,8 @@ class FamilyTensors:
                     first=first,
                 )
         return first, weight
+        if entry.others:
+            weight = entry.joined([weight, *(self._weights[self._keys[key]].detach() for key in entry.others)])
 
     def cut(self, entry: Entry, key: str, weight: Tensor, expected: Mapping[str, torch.Size]) -> list[Tensor]:
         """Split a tensor into the parameters that it fills, which must have the expected shapes."""
@@ -255,7 +258,7 @@ class FamilyTensors:
 
     def _keys_of(self, entry: Entry) -> list[str]:
         """Return the keys of an entry's tensor in the file."""
-        return [self._keys[key] for key in _keys_of_table(entry) if key in self._keys]
+        return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
 
     def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> Message:
         where: str | Message = self._where
@@ -298,8 +301,8 @@ class FamilyTensors:
 
 
 def _keys_of_table(entry: Entry) -> tuple[str, ...]:
-    """Return the keys that a file may have an entry's tensor under."""
-    return (entry.key, *entry.copies)
+    """Return the keys that a file may have an entry's tensors under."""
+    return (entry.key, *entry.copies, *entry.others)
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

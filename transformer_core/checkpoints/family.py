@@ -61,6 +61,8 @@ class Entry:
     names: tuple[str, ...]  # names of our parameters
     cut: Cut = as_it_is  # splits the tensor, one part per name
     copies: tuple[str, ...] = ()  # alternative keys of the tensor; one key is enough, and all that exist must be equal
+    others: tuple[str, ...] = ()  # keys of further tensors, which are joined with it
+    joined: Callable[[list[Tensor]], Tensor] = torch.stack  # joins them
 
 
 def module(theirs: str, ours: str, parts: Sequence[str] = ("weight", "bias")) -> tuple[Entry, ...]:

@@ -172,6 +172,18 @@ PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # what files ha
         | {"rope_theta": 5e6, "no_rope_layer_interval": 4, "layer_types": ["full_attention"] * 8},
         {"layers_without_rotation": (3, 7), "rotary_base": 5e6, "sliding_window": None, "tie_embeddings": "target"},
     ),
+    "gemma": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 2}
+        | {"max_position_embeddings": 8192, "head_dim": 256, "hidden_act": "gelu", "hidden_activation": None},
+        {"activation": "gelu_tanh", "d_head": 256, "scale_embeddings": True, "tie_embeddings": "target"},
+    ),
+    "gemma3_text": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 7}
+        | {"max_position_embeddings": 32768, "sliding_window": 512, "sliding_window_pattern": 6, "rope_theta": 1e6}
+        | {"rope_local_base_freq": 10000, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}
+        | {"cache_implementation": "hybrid", "attn_logit_softcapping": None, "final_logit_softcapping": None},
+        {"layers_without_window": (5,), "rotary_base": 1e6, "rotary_base_in_window": 1e4, "rotary_scaling": "linear"},
+    ),
     "qwen2": (
         {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 2}
         | {"max_position_embeddings": 32768, "num_key_value_heads": 2}
@@ -190,7 +202,6 @@ def test_options_of_published_files(model_type: str):
 
 REFUSED_OF: list[tuple[str, dict[str, Any]]] = [
     ("gptj", {"rotary": False}),
-    ("opt", {"word_embed_proj_dim": 24}),
     ("opt", {"layer_norm_elementwise_affine": False}),
     ("bloom", {"apply_residual_connection_post_layernorm": True}),
     ("falcon", {"parallel_attn": False}),
@@ -216,6 +227,21 @@ def test_other_options_of_these_families_are_refused_by_name(model_type: str, ch
     )
     with pytest.raises(CheckpointError, match=names):
         config({**values, **PUBLISHED[model_type][0]}, **change)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "change"),
+    [
+        ("granite", {"residual_multiplier": 0}),
+        ("granite", {"logits_scaling": -1.0}),
+        ("cohere", {"logit_scale": 0.0}),
+        ("gemma2", {"query_pre_attn_scalar": "256"}),
+    ],
+)
+def test_a_constant_that_is_not_above_zero_is_refused_by_name(model_type: str, change: dict[str, Any]):
+    (name,) = change
+    with pytest.raises(CheckpointError, match=f"{name} = .* expected a number"):
+        FAMILIES[model_type].of_file(change, where="config.json")
 
 
 def test_modernbert():

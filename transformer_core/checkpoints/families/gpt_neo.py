@@ -61,7 +61,7 @@ def _kinds(options: Options) -> list[object]:
     kinds: list[object] = []
     for item in options.value("attention_types", [[[FULL, WINDOW], 12]]):
         match item:
-            case [[*sequence], int(n)] if 0 <= n * len(sequence) <= MOST_LAYERS:
+            case [[*sequence], int(n)] if len(kinds) + n * len(sequence) <= MOST_LAYERS:
                 kinds += sequence * n
             case _:
                 raise options.error("attention_types", Message("expected lists of kinds, each with a whole number"))
