@@ -5,7 +5,6 @@ config.json in the same folder; without one, the layout of its tensors is recogn
 """
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,15 +32,6 @@ from transformer_core.checkpoints.tensor_files import (
 from transformer_core.checkpoints.wrappers import unwrapped
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.text.interface import Tokenizer
-
-_OTHERS: tuple[tuple[str, str, Message], ...] = (
-    (r"attn_layers\.layers\.\d+\.", "x-transformers", Message("its layers depend on options that are not in the file")),
-    (
-        r"blocks\.\d+\.attn\.W_Q$",
-        "TransformerLens",
-        Message("its weights may be folded; import the original model instead"),
-    ),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,11 +194,6 @@ def _recognized(saved: SavedModel, model_type: object, where: str | Message) -> 
             where=where,
             model_type=model_type,
         )
-    for pattern, name, why in _OTHERS:
-        if any(re.search(pattern, key) for key in saved.weights):
-            raise CheckpointError(
-                "{where} has the layout of {name}, which is not supported: {why}", where=where, name=name, why=why
-            )
     if saved.config:
         raise CheckpointError(
             "{where} has no model_type; supported are {families}", where=where, families=", ".join(sorted(FAMILIES))
