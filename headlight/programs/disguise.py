@@ -206,10 +206,11 @@ def _check_can_renumber(config: ModelConfig) -> None:
         config.architecture == "encoder_decoder"
         or config.n_kv_heads != config.n_heads
         or config.has_position_bias
+        or config.qk_norm_scope != "shared"
     ):
         raise ConfigError(
-            "heads can only be added, split or reordered in a model with one stack, one key-value head per head, and "
-            "positions other than alibi and relative_buckets"
+            "heads can only be added, split or reordered in a model with one stack, one key-value head per head, "
+            "positions other than alibi and relative_buckets, and qk_norm_scope shared"
         )
 
 

@@ -19,6 +19,7 @@ class Small:
     values: Mapping[str, Any]
     stacks: tuple[str, ...]  # of ours, in the order of the forward pass
     own_head: bool = False  # gives its last layer a separate matrix, regardless of the configuration
+    final_scale: float = 1.0  # of its final states, divided by ours, whose last norm may contain the logits' scale
 
 
 def two_stacks(config: str, task: str, values: Mapping[str, Any], *, own_head: bool = False, **changes: Any) -> Small:

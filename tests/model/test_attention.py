@@ -121,12 +121,12 @@ def test_queries_and_keys_are_normalized_with_gains_for_each_head(norm: str, sco
         attention(x, x)
     weights = dict(attention.named_parameters())
     for stem, n in (("q", 6), ("k", 2)):
-        weight = weights[f"{stem}_norm.weight"]
+        weight = weights[f"{stem}_norm.weight"].view(n, 8)
         projected = attention.get_submodule(stem)(x)
         if scope == "joint":
             expected = nn.functional.rms_norm(projected, (n * 8,), weight.flatten(), 1e-5).unflatten(-1, (n, 8))
         else:
-            bias = weights.get(f"{stem}_norm.bias", torch.zeros(n, 8).double())
+            bias = weights.get(f"{stem}_norm.bias", torch.zeros(n * 8).double()).view(n, 8)
             heads = projected.unflatten(-1, (n, 8)).unbind(dim=2)
             expected = torch.stack(
                 [nn.functional.layer_norm(head, (8,), weight[i], bias[i], 1e-5) for i, head in enumerate(heads)], dim=2

@@ -16,7 +16,7 @@ from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Famil
 from transformer_core.checkpoints.layout import LAYOUT, Layout
 from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.placement import put
-from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
+from transformer_core.checkpoints.wrappers import Renamed, common_prefix, unwrapped
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 from transformer_core.model.transformer import Transformer, assemble
@@ -120,9 +120,10 @@ class FamilyTensors:
         untied = replace(config, tie_embeddings="none")
         tables = {version.tie_embeddings: family.keys(version) for version in (config, untied)}
         self._keys = self._by_table_keys(family, chain(*tables.values()))
-        computed = {} if family.computed is None else family.computed(config)
-        self._weights = ChainMap(self._weights, computed)  # type: ignore[arg-type]  # nothing is written to it
-        self._keys |= {key: key for key in computed if key not in self._keys}
+        if family.computed is not None:
+            computed = family.computed(config, Renamed(self._weights, self._keys))
+            self._weights = ChainMap(computed, self._weights)  # type: ignore[arg-type]  # nothing is written to it
+            self._keys |= {key: key for key in computed}
         has_own_head = self._has_own_head(family, tables[config.tie_embeddings])
         self.config = untied if has_own_head else config
         self.entries = tables[self.config.tie_embeddings]
@@ -130,8 +131,8 @@ class FamilyTensors:
         others = [key for key in self._keys if key not in expected]
         unknown = sorted(self._keys[key] for key in others if not self._may_be_ignored(family, key))
         missing = [entry.key for entry in self.entries if not self._keys_of(entry)]
-        if heads := sorted({key.rpartition(".")[0] for key in others if _ignored(family, key) is JUDGES}):
         missing += [key for entry in self.entries for key in entry.others if key not in self._keys]
+        if heads := sorted({key.rpartition(".")[0] for key in others if _ignored(family, key) is JUDGES}):
             self.notes.append(Message("Its classification head is not used: {name}.", name=", ".join(heads)))
         if missing or unknown:
             raise CheckpointError(self._complaint(family, missing, unknown, classes))
@@ -156,9 +157,9 @@ class FamilyTensors:
                     name=other,
                     first=first,
                 )
-        return first, weight
         if entry.others:
             weight = entry.joined([weight, *(self._weights[self._keys[key]].detach() for key in entry.others)])
+        return first, weight
 
     def cut(self, entry: Entry, key: str, weight: Tensor, expected: Mapping[str, torch.Size]) -> list[Tensor]:
         """Split a tensor into the parameters that it fills, which must have the expected shapes."""

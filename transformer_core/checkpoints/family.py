@@ -119,7 +119,7 @@ def scaled(entries: Iterable[Entry], factors: Mapping[str, float | Tensor]) -> t
             return part
         factor = torch.as_tensor(factors[name], dtype=torch.float64, device=part.device)
         by_row = factor.reshape(-1, *[1] * (part.ndim - 1)) if factor.ndim else factor
-        return (part * by_row).to(part.dtype)
+        return (part * by_row).to(torch.float64 if part.dtype == torch.float64 else torch.float32)
 
     def cut(entry: Entry) -> Cut:
         return lambda weight: [multiplied(entry.names[i], part) for i, part in enumerate(entry.cut(weight))]
@@ -233,6 +233,10 @@ EVERYWHERE = (
 """Unneeded tensors in files of any family."""
 
 
+Computed = Callable[[ModelConfig, Mapping[str, Tensor]], Mapping[str, Tensor]]
+"""Takes the tensors of a file by the keys of the table, and returns others, which replace those of the same key."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """One `model_type` of the `transformers` library."""
@@ -244,7 +248,7 @@ class Family:
     prefix: str = ""  # shared by all keys except the head's; absent in files of a model without a head
     renamed: Mapping[str, str] = field(default_factory=dict)  # maps parts of keys in older files to their new names
     ignored: tuple[Ignored, ...] = ()
-    computed: Callable[[ModelConfig], Mapping[str, Tensor]] | None = None  # tensors that files lack, by their keys
+    computed: Computed | None = None  # tensors that are computed from the configuration and from others
     note: Message | None = None  # on what a user of any such model should know
     beyond_config: Callable[[Options], Mapping[str, Any]] | None = None  # further arguments of `keys`, by name
 

@@ -144,6 +144,7 @@ class Options:
         self.where = where  # name of the file in messages
         self._values = values
         self._seen: set[str] = {"model_type", *_IDLE_ANYWHERE}
+        self.n_tokens: int | None = None  # size of the vocabulary, if it is not an option
         self.beyond: dict[str, None] = {}  # special tokens beyond the vocabulary, in order
         self.notes: list[Message] = []  # on how the model differs from the file
 
@@ -183,6 +184,19 @@ class Options:
             raise self.error(name, Message("expected a number"))
         return float(value)
 
+    def number_or_null(self, name: str, absent: float | None = None) -> float | None:
+        """Return a number, None if it is null, or `absent` if it is missing."""
+        if name not in self._values:
+            self._seen.add(name)
+            return absent
+        return None if self.value(name) is None else self.number(name)
+
+    def above_zero(self, name: str, default: float) -> float:
+        """Return a number above 0."""
+        if self.number(name, default) <= 0:
+            raise self.error(name, Message("expected a number above 0"))
+        return self.number(name, default)
+
     def switch(self, name: str, default: bool) -> bool:
         """Return true or false."""
         value = self.value(name, default)
@@ -216,7 +230,7 @@ class Options:
             raise self.error(name, Message("expected a token id"))
         if not tokens:
             return []
-        vocab_size = self.whole("vocab_size")
+        vocab_size = self.n_tokens or self.whole("vocab_size")
         self.beyond |= {f"{name} = {token}": None for token in tokens if token >= vocab_size}
         return [token for token in dict.fromkeys(tokens) if 0 <= token < vocab_size]
 

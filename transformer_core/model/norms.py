@@ -59,8 +59,8 @@ class HeadNorm(nn.Module):
         super().__init__()
         self.eps, self.is_rms = config.layer_norm_eps, config.norm == "rms"
         self.is_joint = config.qk_norm_scope == "joint"
-        self.weight = nn.Parameter(torch.ones(n_heads, config.d_head))
-        self.bias = nn.Parameter(torch.zeros(n_heads, config.d_head)) if config.norm == "layer" else None
+        self.weight = nn.Parameter(torch.ones(n_heads * config.d_head))
+        self.bias = nn.Parameter(torch.zeros(n_heads * config.d_head)) if config.norm == "layer" else None
         self.hook_normalized = HookPoint()
 
     def forward(self, x: Float[Tensor, "batch head pos d_head"]) -> Float[Tensor, "batch head pos d_head"]:
@@ -68,8 +68,8 @@ class HeadNorm(nn.Module):
         x = x.transpose(1, 2)  # [batch, pos, head, d_head]
         together = x.shape[2:] if self.is_joint else x.shape[3:]
         normalized = F.rms_norm(x, together, eps=self.eps) if self.is_rms else F.layer_norm(x, together, eps=self.eps)
-        scaled = normalized * self.weight.to(normalized.dtype)
-        shifted = scaled if self.bias is None else scaled + self.bias.to(scaled.dtype)
+        scaled = normalized * self.weight.to(normalized.dtype).view(x.shape[2:])
+        shifted = scaled if self.bias is None else scaled + self.bias.to(scaled.dtype).view(x.shape[2:])
         return self.hook_normalized(shifted.transpose(1, 2))
 
 

@@ -292,18 +292,31 @@ class _Split:
         if bias is not None:
             split[-1] += bias[head * d_head : (head + 1) * d_head]
         if self._config.qk_norm:
-            is_shared, is_joint = (self._config.qk_norm_scope == scope for scope in ("shared", "joint"))
-            all_heads = (
-                total @ self._weights[f"{module}.weight"].T + (0 if bias is None else bias) if is_joint else None
-            )
-            deviation = _deviation(split.sum(axis=0) if all_heads is None else all_heads, self._config)
-            gain, bias = self._weights[f"{module}_norm.weight"], self._weights.bias(f"{module}_norm")
-            split = _centred(split, self._config.norm) / deviation * (gain if is_shared else gain[head])
-            split[-1] += 0 if bias is None else bias if is_shared else bias[head]
+            split = self._head_normalized(split, module, head, total)
         if self._outline.is_rotated:
             rotation = RotaryPositions(self._config)(0, split.shape[1], torch.device("cpu"))
             split = rotation.rotate(torch.from_numpy(split)[None])[0].numpy()
         return ((*sources, BIAS), split) if split[-1].any() else (sources, split[:-1])
+
+    def _head_normalized(
+        self,
+        split: Float[np.ndarray, "source pos d_head"],
+        module: str,
+        head: int,
+        total: Float[np.ndarray, "pos d_model"],
+    ) -> Float[np.ndarray, "source pos d_head"]:
+        """Return queries or keys by source, after the normalization of one head, or of all heads together."""
+        scope, d_head = self._config.qk_norm_scope, self._config.d_head
+        normalized = split.sum(axis=0)
+        if scope == "joint":
+            weight = self._weights[f"{module}.weight"]
+            normalized = total @ weight.T + self._bias(module, len(weight))
+        own = slice(None) if scope == "shared" else slice(head * d_head, (head + 1) * d_head)
+        bias = self._weights.bias(f"{module}_norm")
+        gain = self._weights[f"{module}_norm.weight"][own]
+        split = _centred(split, self._config.norm) / _deviation(normalized, self._config) * gain
+        split[-1] += 0 if bias is None else bias[own]
+        return split
 
     def _written(self, step: Written) -> Float[np.ndarray, "pos d_model"]:
         assert step.site is not None, "a bias is not captured"

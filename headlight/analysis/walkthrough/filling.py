@@ -63,7 +63,7 @@ class Weights:
         group = config.n_heads // len(weight)  # heads that share keys and values
         return weight.repeat(group, axis=0), bias.repeat(group, axis=0)
 
-    def bias(self, module: str) -> Float[np.ndarray, "*head width"] | None:
+    def bias(self, module: str) -> Float[np.ndarray, " width"] | None:
         """Return the bias of a projection or a normalization; None where it has none."""
         return self[f"{module}.bias"] if f"{module}.bias" in self._arrays else None
 
@@ -130,10 +130,10 @@ def normalized(
     else:
         constants |= {"μ": float(row.mean()), "σ^2": float(row.var())}
         quotient = rf"\frac{{{summed} - μ}}{{\sqrt{{σ^2 + ε}}}}"
-    constants |= {"ε": config.layer_norm_eps, "γ": float(weights[f"{module}.weight"].flat[gain])}
+    constants |= {"ε": config.layer_norm_eps, "γ": float(weights[f"{module}.weight"][gain])}
     bias = weights.bias(module)
     scaled = Formula(formula=f"γ · {quotient}", constants=constants)
-    return scaled if bias is None else scaled.plus("β", float(bias.flat[gain]))
+    return scaled if bias is None else scaled.plus("β", float(bias[gain]))
 
 
 def added(parts: Mapping[str, Row], index: int) -> Formula:

@@ -122,6 +122,13 @@ def test_models_without_a_preset():
     assert config(SMOL, eos_token_id=[7, 8], pad_token_id=8).pad_id is None  # as Qwen2's generation config has it
 
 
+BART_SIZES: dict[str, Any] = {
+    **{"d_model": 48, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 96, "decoder_ffn_dim": 96},
+    **{"encoder_attention_heads": 3, "decoder_attention_heads": 3, "is_encoder_decoder": True, "num_hidden_layers": 2},
+}
+BERT_SIZES: dict[str, Any] = {
+    **{"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 3, "num_hidden_layers": 2},
+}
 PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # what files have beside sizes, and what it means
     "gptj": (
         {"n_embd": 48, "n_head": 3, "n_layer": 2, "rotary": True, "rotary_dim": 8, "scale_attn_weights": True},
@@ -174,7 +181,8 @@ PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # what files ha
     ),
     "gemma": (
         {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 2}
-        | {"max_position_embeddings": 8192, "head_dim": 256, "hidden_act": "gelu", "hidden_activation": None},
+        | {"max_position_embeddings": 8192, "head_dim": 256, "hidden_act": "gelu", "hidden_activation": None}
+        | {"num_key_value_heads": 1},
         {"activation": "gelu_tanh", "d_head": 256, "scale_embeddings": True, "tie_embeddings": "target"},
     ),
     "gemma3_text": (
@@ -189,6 +197,53 @@ PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # what files ha
         | {"max_position_embeddings": 32768, "num_key_value_heads": 2}
         | {"rope_scaling": {"factor": 4.0, "original_max_position_embeddings": 32768, "type": "yarn"}},
         {"rotary_scaling": "yarn", "rotary_scaling_factor": 4.0, "rotary_high_freq_factor": 32.0},
+    ),
+    "bart": (  # bart-large-cnn
+        BART_SIZES
+        | {"add_bias_logits": False, "add_final_layer_norm": False, "normalize_before": False, "classif_dropout": 0.0}
+        | {"normalize_embedding": True, "static_position_embeddings": False, "extra_pos_embeddings": 2, "prefix": " "}
+        | {"force_bos_token_to_be_generated": True, "scale_embedding": False, "decoder_start_token_id": 2},
+        {"norm_position": "post", "embedding_norm": True, "positions": "learned", "bos_id": 2, "unembed_bias": True},
+    ),
+    "mbart": (  # mbart-large-en-ro
+        BART_SIZES
+        | {"add_bias_logits": False, "add_final_layer_norm": True, "normalize_before": True, "scale_embedding": True}
+        | {"normalize_embedding": True, "static_position_embeddings": False, "decoder_start_token_id": 50},
+        {"norm_position": "pre", "embedding_norm": True, "scale_embeddings": True, "bos_id": 50, "pad_id": 1},
+    ),
+    "pegasus": (  # pegasus-xsum
+        BART_SIZES
+        | {"add_bias_logits": False, "add_final_layer_norm": True, "normalize_before": True, "scale_embedding": True}
+        | {"normalize_embedding": False, "static_position_embeddings": True, "extra_pos_embeddings": 1},
+        {"norm_position": "pre", "embedding_norm": False, "positions": "sinusoidal_halves", "bos_id": 0, "pad_id": 0},
+    ),
+    "m2m_100": (  # nllb-200-distilled-600M
+        BART_SIZES | {"activation_function": "relu", "scale_embedding": True, "tokenizer_class": "NllbTokenizer"},
+        {"norm_position": "pre", "positions": "learned", "activation": "relu", "unembed_bias": False, "bos_id": 2},
+    ),
+    "mt5": (
+        {"d_ff": 96, "d_kv": 16, "d_model": 48, "num_heads": 3, "num_layers": 2, "feed_forward_proj": "gated-gelu"}
+        | {"tie_word_embeddings": False, "is_gated_act": True, "dense_act_fn": "gelu_new", "output_past": True},
+        {"gated": True, "activation": "gelu_tanh", "scale_logits": False, "bos_id": 0},
+    ),
+    "t5": (  # the encoder of t5-v1_1-xxl
+        {"architectures": ["T5EncoderModel"], "d_ff": 96, "d_kv": 16, "d_model": 48, "num_heads": 3, "num_layers": 2}
+        | {"feed_forward_proj": "gated-gelu", "is_encoder_decoder": True, "num_decoder_layers": 2},
+        {"architecture": "encoder_only", "n_decoder_layers": 0, "unembed": False},
+    ),
+    "electra": (  # electra-small-generator
+        BERT_SIZES | {"embedding_size": 16, "generator_size": "0.25", "summary_activation": "gelu"},
+        {"d_embed": 16, "embedding_norm": True, "n_segments": 2, "layer_norm_eps": 1e-12},
+    ),
+    "albert": (  # albert-base-v2
+        BERT_SIZES
+        | {"embedding_size": 16, "down_scale_factor": 1, "gap_size": 0, "inner_group_num": 1, "num_hidden_groups": 1}
+        | {"net_structure_type": 0, "num_memory_blocks": 0, "classifier_dropout_prob": 0.1, "hidden_act": "gelu_new"},
+        {"d_embed": 16, "activation": "gelu_tanh", "n_encoder_layers": 2},
+    ),
+    "mpnet": (  # all-mpnet-base-v2
+        BERT_SIZES | {"max_position_embeddings": 514, "relative_attention_num_buckets": 32, "layer_norm_eps": 1e-5},
+        {"max_seq_len": 512, "relative_bias": True, "n_segments": 0, "pad_id": 1},
     ),
 }
 
@@ -205,6 +260,9 @@ REFUSED_OF: list[tuple[str, dict[str, Any]]] = [
     ("opt", {"layer_norm_elementwise_affine": False}),
     ("bloom", {"apply_residual_connection_post_layernorm": True}),
     ("falcon", {"parallel_attn": False}),
+    ("bart", {"normalize_before": True}),
+    ("albert", {"num_hidden_groups": 2}),
+    ("mpnet", {"hidden_act": "relu"}),
     ("falcon", {"new_decoder_architecture": False, "num_ln_in_parallel_attn": 2}),
     ("falcon", {"rope_scaling": {"rope_type": "yarn", "factor": 2.0}}),
     ("mpt", {"attn_config": {"clip_qkv": 6.0}}),
@@ -331,7 +389,7 @@ REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [  # the option is 
     (MARIAN, [{"static_position_embeddings": False}, {"normalize_embedding": True}, {"normalize_before": True}]),
     (MARIAN, [{"decoder_vocab_size": 60000}, {"decoder_ffn_dim": 1024}, {"decoder_attention_heads": 4}]),
     (T5, [{"feed_forward_proj": "gated-mish"}, {"dense_act_fn": "tanh"}, {"is_decoder": True}]),
-    (T5, [{"is_encoder_decoder": False}, {"scalable_attention": True}]),
+    (T5, [{"scalable_attention": True}]),
     (SMOL, [{"rope_parameters": {"full_attention": {"rope_theta": 1e4}}}, {"rope_scaling": 2.0}]),
     (SMOL, [{"partial_rotary_factor": 0.5}, {"rope_interleaved": True}, {"hidden_act": "mish"}]),
     (SMOL, [{"rms_norm_eps": "x"}, {"tie_word_embeddings": "yes"}, {"eos_token_id": "x"}]),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from tests.checkpoints import foreign
+from tests.checkpoints.small import MAX_POSITIONS
 from transformer_core.checkpoints.convert import convert
 from transformer_core.errors import CheckpointError
 from transformer_core.model.positions import sinusoidal_table
@@ -95,10 +96,10 @@ def test_segments_of_bert_are_the_librarys(folder_of: FolderOf):
 def test_stored_positions_of_marian_are_accepted_if_they_are_the_computed_ones(folder_of: FolderOf):
     values, weights = foreign.read(folder_of("marian"))
     theirs = foreign.theirs("marian", folder_of("marian")).model.decoder.embed_positions.weight.detach()
-    assert theirs.shape == (24, 36)
+    assert theirs.shape == (MAX_POSITIONS, 36)
     for dtype in (torch.float32, torch.bfloat16):
         convert(values, {**weights, STORED: theirs.to(dtype)}, where="marian")
-    for table in (sinusoidal_table(24, 36, "interleaved"), torch.zeros(24)):
+    for table in (sinusoidal_table(MAX_POSITIONS, 36, "interleaved"), torch.zeros(24)):
         with pytest.raises(CheckpointError, match=f"'{STORED}' has unexpected values .sinusoidal positions"):
             convert(values, {**weights, STORED: table}, where="somewhere")
 

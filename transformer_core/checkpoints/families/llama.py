@@ -8,7 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module, scaled, windows
+from transformer_core.checkpoints.family import (
+    FULL,
+    WINDOW,
+    Entry,
+    Family,
+    decoder_only,
+    embeddings,
+    module,
+    scaled,
+    shared,
+    windows,
+)
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import AttentionBias, ModelConfig, RotaryScaling
 from transformer_core.errors import Message
@@ -102,7 +113,7 @@ def read(
     """Return the configuration of one of these models, given what distinguishes it from the others."""
     options.idle("pretraining_tp")
     rotary = {**read_rotary(options, usual_base=usual_base, has_yarn=True), **rotary}
-    if window.get("layers_without_window"):
+    if window.get("layers_without_window") and "rotary_base_in_window" not in rotary:
         if rotary.get("rotary_scaling", "none") != "none":
             raise options.error("rope_parameters", Message("scaling is not supported beside a window in some layers"))
         rotary["rotary_base_in_window"] = rotary["rotary_base"]
@@ -181,6 +192,26 @@ def read_rotary(
     return rotary
 
 
+def read_rotary_by_kind(
+    options: Options, window: Mapping[str, Any], *, usual_bases: tuple[float, float], base_in_window: str
+) -> dict[str, Any]:
+    """Return the rotary fields of a model whose layers with a window have another RoPE, which is not scaled.
+
+    Args:
+        options: the options of the whole model.
+        window: the fields of the sliding window.
+        usual_bases: `rope_theta` of layers without and with a window, if it is missing.
+        base_in_window: the name of the latter in older files.
+    """
+    in_window = options.inside("rope_parameters").inside(WINDOW)
+    in_window.must_be("rope_type", "default", Message("only layers without a window support scaled RoPE"))
+    base = in_window.number("rope_theta", options.number(base_in_window, usual_bases[1]))
+    if window and not window.get("layers_without_window"):
+        return {"rotary_base": base, "rotary_scaling": "none", "rotary_scaling_factor": 1.0}
+    rotary = read_rotary(options, usual_base=usual_bases[0], has_yarn=True)
+    return {**rotary, "rotary_base_in_window": base} if window else rotary
+
+
 def attention_factor(options: Options) -> dict[str, float]:
     """Return YaRN's factor of rotated queries and keys, by the keyword of `keys` (Peng et al. 2023, sec. 3.4)."""
     inner = _rotary_options(options)
@@ -197,7 +228,9 @@ def attention_factor(options: Options) -> dict[str, float]:
 
 
 def _rotary_options(options: Options) -> Options:
-    return options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
+    """Return the rotary options: of the layers without a window, if there are two kinds."""
+    inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
+    return inner.inside(FULL) if FULL in inner or WINDOW in inner else inner
 
 
 def _kind_of_scaling(inner: Options) -> str:
@@ -227,23 +260,24 @@ def window_of_qwen(options: Options) -> dict[str, Any]:
 
 def keys(config: ModelConfig, *, attention_factor: float = 1.0) -> tuple[Entry, ...]:
     """Return the entries of these models, with queries scaled by the square of `attention_factor`."""
+    return scaled(entries(config), query_factors(config, attention_factor**2))
+
+
+def entries(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return the entries of these models, and of relatives with other normalizations."""
     weight, both = ("weight",), ("weight", "bias")
     qkv = weight if config.attention_bias == "none" else both
     out = both if config.attention_bias == "all" else weight
     feed_forward = both if config.feed_forward_bias else weight
     of_a_layer = [
-        ("input_layernorm", "ln1", weight),
         ("self_attn.q_proj", "self_attn.q", qkv),
         ("self_attn.k_proj", "self_attn.k", qkv),
         ("self_attn.v_proj", "self_attn.v", qkv),
         ("self_attn.o_proj", "self_attn.out", out),
-        ("post_attention_layernorm", "ln2", weight),
         ("mlp.gate_proj", "mlp.gate", feed_forward),
         ("mlp.up_proj", "mlp.up", feed_forward),
         ("mlp.down_proj", "mlp.down", feed_forward),
     ]
-    if config.qk_norm:
-        of_a_layer += [(f"self_attn.{name}", f"self_attn.{name}", weight) for name in ("q_norm", "k_norm")]
     entries = [
         *embeddings(config, "model.embed_tokens.weight", head=HEAD),
         *module("model.norm", "decoder.ln_final", weight),
@@ -251,7 +285,33 @@ def keys(config: ModelConfig, *, attention_factor: float = 1.0) -> tuple[Entry, 
     for i in range(config.n_decoder_layers):
         for their_name, our_name, parts in of_a_layer:
             entries += module(f"model.layers.{i}.{their_name}", f"decoder.blocks.{i}.{our_name}", parts)
-    return scaled(entries, query_factors(config, attention_factor**2))
+        for their_name, our_names in _norms(config).items():
+            entries += shared(
+                f"model.layers.{i}.{their_name}", [f"decoder.blocks.{i}.{name}" for name in our_names], weight
+            )
+        for name in ("q_norm", "k_norm") if config.qk_norm else ():
+            ours = (f"decoder.blocks.{i}.self_attn.{name}.weight",)
+            entries.append(Entry(f"model.layers.{i}.self_attn.{name}.weight", ours, all_heads))
+    return tuple(entries)
+
+
+def _norms(config: ModelConfig) -> dict[str, tuple[str, ...]]:
+    """Return ours by their names of normalizations; Llama's "post attention" is before the feed-forward network."""
+    if config.parallel_residual:
+        return {"input_layernorm": ("ln1", "ln2")}
+    if not config.output_norm:
+        return {"input_layernorm": ("ln1",), "post_attention_layernorm": ("ln2",)}
+    before = {"input_layernorm": ("ln1",), "pre_feedforward_layernorm": ("ln2",)} if config.input_norm else {}
+    return {
+        **before,
+        "post_attention_layernorm": ("self_attn.out_norm",),
+        "post_feedforward_layernorm": ("mlp.out_norm",),
+    }
+
+
+def all_heads(gains: Tensor) -> tuple[Tensor]:
+    """Return the gains of all heads one after the other, which some families have by head."""
+    return (gains.flatten(),)
 
 
 def query_factors(config: ModelConfig, factor: float) -> dict[str, Tensor]:
@@ -266,7 +326,8 @@ def query_factors(config: ModelConfig, factor: float) -> dict[str, Tensor]:
     of_head = torch.ones(config.d_head, dtype=torch.float64)
     of_head[: config.n_rotated] = factor
     name, factors = ("q_norm", of_head) if config.qk_norm else ("q", of_head.repeat(config.n_heads))
-    layers = [i for i in range(config.n_decoder_layers) if config.at_layer(i).has_rotary_positions]
+    each = enumerate(map(config.at_layer, range(config.n_decoder_layers)))
+    layers = [i for i, one in each if one.has_rotary_positions and one.rotary_scaling == config.rotary_scaling]
     parts = ("weight", "bias")
     return {f"decoder.blocks.{i}.self_attn.{name}.{part}": factors for i in layers for part in parts}
 
