@@ -12,6 +12,7 @@ import { makeOverview, updateOverview } from "../components/overview/overview.js
 import { watchAppearance } from "./appearance.js";
 import { decode, FORBIDDEN, NOT_FINITE, strongestCell, thumbnailLevels, weightsOf } from "./decode.js";
 import { STYLES } from "./styles.js";
+import { endStepper, makeStepper } from "./stepper.js";
 import { makeToolbar, updateToolbar } from "./toolbar.js";
 
 const LINES_TOP = 65534; // weight 1, as curves.js has it
@@ -39,6 +40,7 @@ export async function showAttention(place, { header, packed }, { onChosen, signa
   };
   dress(watchAppearance(place, dress, signal));
   shadow.append(root);
+  signal.addEventListener("abort", () => view.stepper && endStepper(view.stepper));
   draw(view);
   return view;
 }
@@ -104,7 +106,9 @@ function build(view) {
   stage.append(overview.host, figure);
   const notes = element("div", "notes");
   notes.append(...header.notes.map((note) => element("span", "note", note)));
-  root.append(view.toolbar.root, stage, notes);
+  const stepper = isolated("stepper", ["play_buttons.css", "stepper.css"]);
+  if (header.steps) view.stepper = makeStepper(stepper.root, header.steps, () => drawFigure(view));
+  root.append(view.toolbar.root, stage, stepper.host, notes);
 }
 
 function choose(view, chosen) {
@@ -121,6 +125,12 @@ function togglePinned(view, { attention, layer, head }) {
   if (pinnedOf({ ...view, pinned }).length > MOST_PINNED) return;
   view.pinned = pinned;
   draw(view);
+}
+
+function queryOfStep({ header, chosen, stepper }) {
+  // The query that determined the token of the chosen step, or null.
+  const step = stepper?.step ?? null;
+  return step === null || !header.steps.attentions.includes(chosen.attention) ? null : header.steps.first + step;
 }
 
 const pinnedOf = ({ pinned, chosen }) => pinned.filter(({ attention }) => attention === chosen.attention);
@@ -173,6 +183,7 @@ function drawFigure(view) {
       weights: weightsOf(numbers, header.top),
       decimals: header.decimals,
       scales: header.scales,
+      step: queryOfStep(view),
       ...sides,
     });
   } else {
@@ -180,10 +191,12 @@ function drawFigure(view) {
     const none = { query: null, key: null };
     const border = group.border;
     const fine = Uint16Array.from(numbers.flatMap((head) => Array.from(head, (number) => ofLines(number, header.top))));
-    const of = { query, key, names, hues: header.hues, first: { query: 0, key: 0 }, border, generatedFrom: null };
-    const isSame = view.linesOf === chosen.attention;
+    const hues = header.hues.slice(0, names.length);
+    const of = { query, key, names, hues, first: { query: 0, key: 0 }, border, generatedFrom: null };
+    const [step, isSame] = [queryOfStep(view), view.linesOf === chosen.attention];
     view.linesOf = chosen.attention;
-    const marked = isSame ? parts.lines.pinned : none;
+    view.revision += 1;
+    const marked = step !== null ? { query: step, key: null } : isSame && !view.stepper ? parts.lines.pinned : none;
     const header_ = { ...of, ...sides, chosen: { revision: view.revision, value: marked } };
     updateLines(parts.lines, { header: header_, weights: fine }, () => {});
   }

@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from headlight.analysis.heads.text_measures import MEASURES
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.theme import (
     CELL,
@@ -26,6 +27,7 @@ from headlight.language import language, localized, say, say_message
 from headlight.notebook.bundle import page_script
 from headlight.notebook.measuring import mask_of, measures_of
 from headlight.notebook.packing import pack
+from headlight.notebook.page import whole_page
 from headlight.notebook.static_picture import overview_png
 from headlight.viewing.patterns import AttentionPatterns, PatternRecord
 from transformer_core.errors import ArgumentError, Message
@@ -113,11 +115,13 @@ class AttentionView:
         Raises:
             OSError: the file cannot be written.
         """
-        from headlight.notebook.page import whole_page
-
         target = Path(path)
-        target.write_text(whole_page(self._part, title=self._title), encoding="utf-8")
+        target.write_text(self.page(), encoding="utf-8")
         return target
+
+    def page(self) -> str:
+        """Return the view as a separate page, as `save` writes it."""
+        return whole_page(self._part, title=self._title)
 
     def widget(self) -> Any:
         """Return the view as a widget of a running notebook: its trait `chosen` is the head that is chosen there.
@@ -137,6 +141,8 @@ class AttentionView:
         start = self._start
         attentions = self.record.attentions
         groups = [_group(attention) for attention in attentions.values()]
+        measures = measures_of(attentions, self._masks)
+        is_measured = any(measure["id"] == start.measure for measure in measures)  # some texts give nothing to measure
         return {
             "language": language(),
             "title": self._title,
@@ -147,10 +153,10 @@ class AttentionView:
                 "chosen": chosen[0],
                 "pinned": chosen if len(chosen) > 1 else [],
                 "figure": start.figure,
-                "measure": start.measure,
+                "measure": start.measure if is_measured else "",
                 "order": start.order,
             },
-            "measures": measures_of(attentions, self._masks),
+            "measures": measures,
             "scales": {
                 name: {
                     "sequential": sequential_scale(theme),
@@ -166,6 +172,7 @@ class AttentionView:
             "hues": HUES,
             "colors": {"query": QUERY, "key": KEY},
             "notes": [*self._notes()],
+            "steps": self._steps(),
         }
 
     @property
@@ -192,9 +199,26 @@ class AttentionView:
         rounding = Message("Weights are rounded by at most {error}.", error=error)
         return [say_message(note) for note in (rounding, record.computed_by, *record.notes) if note]
 
+    def _steps(self) -> dict[str, Any] | None:
+        """Return the steps of the decoding for the stepper; None if there are fewer than two."""
+        steps = self.record.steps
+        if steps is None or len(steps.tokens) < 2:
+            return None
+        names = [name for name, attention in self.record.attentions.items() if attention.kind != "encoder"]
+        return {
+            "attentions": names,
+            "first": steps.first_query,
+            "tokens": [*steps.tokens],
+            "probabilities": [*steps.probabilities],
+        }
+
     def _first_head(self) -> tuple[str, int, list[int]]:
         """Return the attention, the layer and the heads that are shown first."""
         attentions, start = self.record.attentions, self._start
+        if start.measure and start.measure not in MEASURES:
+            raise ArgumentError(
+                "there is no measure {name}; there are: {names}", name=start.measure, names=", ".join(MEASURES)
+            )
         if not attentions:
             raise ArgumentError("there are no patterns to show")
         name = start.attention or next(iter(attentions))

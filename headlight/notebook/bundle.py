@@ -20,10 +20,12 @@ _STYLES = Path(__file__).with_name("styles.js")
 _SHEETS = (
     _COMPONENTS / "kit" / "forced_colors.css",
     _COMPONENTS / "kit" / "tip.css",
+    _COMPONENTS / "kit" / "play_buttons.css",
     _COMPONENTS / "overview" / "overview.css",
     _COMPONENTS / "heatmap" / "heatmap.css",
     _COMPONENTS / "lines" / "lines.css",
     Path(__file__).with_name("attention_view.css"),
+    Path(__file__).with_name("stepper.css"),
 )
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)

@@ -39,14 +39,7 @@ def pack(
     Raises:
         ArgumentError: there are more than `MOST_CELLS` cells.
     """
-    n_cells = sum(values.size for values in patterns)
-    if n_cells > MOST_CELLS:
-        raise ArgumentError(
-            "these patterns have {n:,} cells (heads x queries x keys), but a view shows at most {most:,}; use fewer "
-            "tokens, or choose layers and heads with include_layers and include_heads",
-            n=n_cells,
-            most=MOST_CELLS,
-        )
+    check_size(sum(values.size for values in patterns))
     if exact:
         return _compressed(patterns, masks, EXACT), EXACT
     candidates = [top for top in STEPS if _estimate(patterns, masks, top) <= USUAL_BYTES] or [STEPS[-1]]
@@ -55,6 +48,21 @@ def pack(
         if len(packed) <= USUAL_BYTES:
             break
     return packed, top
+
+
+def check_size(n_cells: int) -> None:
+    """Check that a view can show this number of cells.
+
+    Raises:
+        ArgumentError: there are more than `MOST_CELLS`.
+    """
+    if n_cells > MOST_CELLS:
+        raise ArgumentError(
+            "these patterns have {n:,} cells (heads x queries x keys), but a view shows at most {most:,}; use fewer "
+            "tokens, or choose layers and heads with include_layers and include_heads",
+            n=n_cells,
+            most=MOST_CELLS,
+        )
 
 
 def levels(

@@ -1,16 +1,19 @@
 """`show`: the attention of a model on a text, and `head_view` and `model_view`, which take BertViz's arguments."""
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, Literal
 
+import numpy as np
 from torch import nn
 
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from headlight.figures.labels import shorten
 from headlight.notebook.arrays import ALONE, given_patterns, is_by_step, labels_of, of_steps
 from headlight.notebook.attention_view import AttentionView, Figure, Start
+from headlight.notebook.packing import check_size
 from headlight.viewing.generated import read_generated
-from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord
+from headlight.viewing.patterns import AttentionPatterns, DecodingSteps, Kind, PatternRecord
 from headlight.viewing.reading import read_transformers
 from transformer_core.checkpoints.load import tokenizer_of
 from transformer_core.errors import NO_MESSAGE, ArgumentError
@@ -212,7 +215,12 @@ def _of_model(
 
 
 def record_of(run: ModelRun, text: str) -> PatternRecord:
-    """Return the patterns of one of our models on a text, which is also their title."""
+    """Return the patterns of one of our models on a text, which is also their title.
+
+    Raises:
+        ArgumentError: they are too large for a view.
+    """
+    check_size(sum(prod(maps.shape) for maps in run.attention_maps.values()))
     attentions = {}
     for name, maps in run.attention_maps.items():
         sides = run.sides(name)
@@ -227,7 +235,12 @@ def record_of(run: ModelRun, text: str) -> PatternRecord:
             mask=maps.masks,
             special=sides["special"][1],
         )
-    return PatternRecord(attentions=attentions, model=shorten(text, _TITLE), computed_by=NO_MESSAGE)
+    steps = None
+    if run.architecture != "encoder_only" and np.isfinite(run.log_probs).all():
+        first = run.n_given - 1
+        probabilities = np.exp(run.log_probs[first:]).tolist()
+        steps = DecodingSteps(first_query=first, tokens=run.following[first:], probabilities=probabilities)
+    return PatternRecord(attentions=attentions, model=shorten(text, _TITLE), computed_by=NO_MESSAGE, steps=steps)
 
 
 def _of_arrays(

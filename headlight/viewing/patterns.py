@@ -46,6 +46,15 @@ class AttentionPatterns:
             )
 
 
+@dataclass(frozen=True, kw_only=True)
+class DecodingSteps:
+    """The tokens that a decoder generated: query `first_query` + i determined token i."""
+
+    first_query: int
+    tokens: Sequence[str]  # labels
+    probabilities: Sequence[float]  # in [0, 1]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PatternRecord:
     """The patterns of all attentions of a model on one input, and the library that computed them."""
@@ -54,3 +63,4 @@ class PatternRecord:
     model: str  # the name of the model's class
     computed_by: Message  # a sentence
     notes: Sequence[Message] = ()  # sentences on what is not shown, such as layers without attention
+    steps: DecodingSteps | None = None  # None: nothing was generated, or it is not known

@@ -33,6 +33,7 @@ const DEEP = 0.4; // the weight from which numbers are written in the color of t
  * @property {string[]} keys
  * @property {Float32Array} weights - in [0, 1], row by row; NaN: not finite; -1: the mask does not allow the cell
  * @property {number} decimals - of a weight in words
+ * @property {number | null} step - the query of a decoding step: it is framed, and later ones are faint; null: none
  * @property {{query: string, key: string}} titles
  * @property {{query: string, key: string}} colors - of the titles
  * @property {Record<"light" | "dark", Scale>} scales
@@ -127,6 +128,7 @@ function paint(view) {
   brush.scale(ratio, ratio);
   view.places = layOut(brush, getComputedStyle(root).fontFamily, data, root.clientWidth, root.clientHeight);
   paintCells(view, brush, inks, ratio);
+  paintStep(view, brush, inks);
   paintLabels(view, brush, inks);
   showCell(view);
 }
@@ -152,6 +154,19 @@ function paintCells(view, brush, inks, ratio) {
     const [row, column] = [Math.floor(cell / columns), cell % columns];
     brush.fillText(fixed(weight, 2), left + (column + 0.5) * pitch, top + (row + 0.5) * pitch);
   });
+}
+
+function paintStep({ data, places }, brush, inks) {
+  if (data.step === null) return;
+  const { left, top, pitch } = places;
+  const [width, below] = [data.keys.length * pitch, (data.step + 1) * pitch];
+  brush.globalAlpha = 0.82;
+  brush.fillStyle = inks.ground;
+  brush.fillRect(left, top + below, width, data.queries.length * pitch - below);
+  brush.globalAlpha = 1;
+  brush.strokeStyle = inks.text;
+  brush.lineWidth = 1.5;
+  brush.strokeRect(left, top + below - pitch, width, pitch);
 }
 
 function picture(view, rows, columns) {

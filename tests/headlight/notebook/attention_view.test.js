@@ -43,7 +43,7 @@ const group = (attention, queries, keys) => ({
 });
 const CHOSEN = { attention: "encoder", layer: 0, head: 0 };
 const HEADER = {
-  ...{ language: "en", title: "A model", top: TOP, decimals: 3, hues: ["#111111", "#222222", "#333333"], notes: ["Rounded."] },
+  ...{ language: "en", title: "A model", top: TOP, decimals: 3, hues: ["#111111", "#222222", "#333333"], notes: ["Rounded."], steps: null },
   groups: [group("encoder", ["a", "b"], ["a", "b"]), group("cross", ["x"], ["a", "b"])],
   start: { chosen: CHOSEN, pinned: [], figure: "cells", measure: "", order: "" },
   measures: [{ id: "entropy", title: "Entropy", name: "entropy", unit: "nats", ends: [0, 1], values: { encoder: [[0.5, 0.25]] } }],
@@ -53,10 +53,10 @@ const HEADER = {
 };
 const NUMBERS = [...[900, 100, 250, 750], ...[1000, 0, 500, 500], ...[200, 800], ...[FORBIDDEN, 1000]];
 
-async function shown(signal) {
+async function shown(signal, more = {}) {
   const place = document.body.appendChild(document.createElement("div"));
   const chosen = [];
-  const view = await showAttention(place, { header: HEADER, packed: pack(NUMBERS) }, { signal, onChosen: (head) => chosen.push(head) });
+  const view = await showAttention(place, { header: { ...HEADER, ...more }, packed: pack(NUMBERS) }, { signal, onChosen: (head) => chosen.push(head) });
   const shadows = [place.shadowRoot, ...[...place.shadowRoot.querySelectorAll(".part")].map((part) => part.shadowRoot)];
   const all = (selector) => shadows.flatMap((shadow) => [...shadow.querySelectorAll(selector)]);
   const heatmap = all(".heatmap")[0];
@@ -95,6 +95,28 @@ test("heads are chosen, combined, measured, and drawn as cells and as lines", as
   assert.deepEqual(texts(all(".gauge .number")), ["0.25", "0.50"]);
   button("cross attention").click();
   assert.deepEqual(chosen.at(-1), { attention: "cross", layer: 0, head: 0 });
+  gone.abort();
+});
+
+test("the steps of a decoding show one query after the other", async () => {
+  const gone = new AbortController();
+  const steps = { attentions: ["encoder"], first: 0, tokens: ["b", "end"], probabilities: [0.75, 0.5] };
+  const { view, all, button } = await shown(gone.signal, { steps });
+  const press = (title) => all(".player button").find((it) => it.title === title).click();
+  const words = () => all(".player .words")[0].textContent;
+  const rowOf = () => view.parts.cells.data.step;
+  assert.deepEqual([words(), rowOf()], ["Step through the generated tokens", null]);
+  press("Next step");
+  assert.deepEqual([words(), rowOf()], ["Step 1 of 2: “b”, probability 0.75", 0]);
+  press("Next step");
+  press("Next step"); // there is none
+  assert.deepEqual([words(), rowOf()], ["Step 2 of 2: “end”, probability 0.50", 1]);
+  button("Lines").click();
+  assert.deepEqual(view.parts.lines.pinned, { query: 1, key: null });
+  button("cross attention").click(); // which has no steps here
+  assert.deepEqual(view.parts.lines.pinned, { query: null, key: null });
+  press("Whole text");
+  assert.equal(words(), "Step through the generated tokens");
   gone.abort();
 });
 

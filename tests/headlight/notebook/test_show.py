@@ -112,6 +112,7 @@ def test_contradictory_arguments_are_refused(arguments: dict[str, Any], message:
         ({"model": 3, "text": "a"}, "got int"),
         ({"model": 3, "attentions": LAYERS}, "not both"),
         ({"attentions": LAYERS, "tokens": TOKENS, "attention": "cross"}, "no attention cross; there are: encoder"),
+        ({"attentions": LAYERS, "tokens": TOKENS, "measure": "length"}, "no measure length; there are: entropy"),
         ({"attentions": LAYERS, "tokens": TOKENS, "head": [0, 4]}, "layer 0 with heads"),
     ],
 )
