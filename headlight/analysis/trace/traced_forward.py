@@ -272,6 +272,6 @@ def output_text(
         written: tokens, as `greedy_output` gives them.
     """
     if model.config.has_encoder:
-        return tokenizer.decode(written)
+        return tokenizer.target.decode(written)
     is_complete = bool(written) and written[-1] in model.config.eos_ids
     return tokenizer.continuation([*given, *(written[:-1] if is_complete else written)], len(given))

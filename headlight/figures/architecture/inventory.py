@@ -101,7 +101,7 @@ def _idle(config: ModelConfig) -> set[str]:
         idle |= {"alibi_scale"}
     if not config.layers_without_window or not config.has_rotary_positions:
         idle |= {"rotary_base_in_window"}
-    idle |= {name for name in ("d_embed", "relative_bias") if not getattr(config, name)}
+    idle |= {name for name in ("d_embed", "relative_bias", "src_vocab_size") if not getattr(config, name)}
     if not config.has_relative_buckets:
         idle |= {*_BUCKETS}
     if not config.d_ff:

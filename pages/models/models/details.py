@@ -13,7 +13,7 @@ from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError, Message, mark
-from transformer_core.text.interface import Given
+from transformer_core.text.interface import Given, Tokenizer
 from transformer_core.text.load import load_tokenizer
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
@@ -35,8 +35,9 @@ _ROLES = {
 
 def show(card: ModelCard) -> None:
     """Draw all tabs; a tab that cannot be drawn shows the reason."""
-    tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
-    for tab, draw in zip(tabs, (_parameters, _configuration, _tokens, _card), strict=True):
+    parts = {say("Parameters"): _parameters, say("Configuration"): _configuration} if not card.is_viewed else {}
+    parts |= {say("Tokenizer"): _tokens, say("Card"): _card}
+    for tab, draw in zip(st.tabs([*parts]), parts.values(), strict=True):
         with tab:
             try:
                 draw(card)
@@ -85,6 +86,8 @@ def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
     with st.spinner(say("Reading the tokens …")):
         table = _all_tokens(card.path, card.version)
     table = table.assign(role=[", ".join(map(say, role.split(", "))) for role in table["role"]])
+    if "side" in table:
+        table = table.assign(side=[*map(say, table["side"])])
     if wanted := wanted.strip():
         part = wanted.replace(" ", "·").lower()
         table = table[
@@ -104,7 +107,15 @@ def tokenizer_of(path: str, version: str) -> Any:
 @cache.by_arguments(mark("tables of tokens"))
 def _all_tokens(path: str, version: str) -> pd.DataFrame:
     """Return every token: its number, label and purpose."""
-    tokenizer, roles = tokenizer_of(path, version), dict[int, str]()
+    tokenizer = tokenizer_of(path, version)
+    if tokenizer.target.vocab_size == tokenizer.vocab_size:
+        return _tokens_of_one(tokenizer)
+    sides = {mark("source"): tokenizer, mark("target"): tokenizer.target}
+    return pd.concat([_tokens_of_one(one).assign(side=side) for side, one in sides.items()])
+
+
+def _tokens_of_one(tokenizer: Tokenizer) -> pd.DataFrame:
+    roles = dict[int, str]()
     for role, meaning in _ROLES.items():
         if (i := getattr(tokenizer, f"{role}_id")) is not None:
             roles[i] = f"{roles[i]}, {meaning}" if i in roles else meaning
@@ -143,9 +154,15 @@ def _tokens(card: ModelCard) -> None:
     """Draw how the model tokenizes the text, and its whole vocabulary."""
     text, tokenizer = state.current().text, tokenizer_of(card.path, card.version)
     kind = say(_KINDS.get(tokenizer.kind, mark("as in training")))
+    n, n_target = tokenizer.vocab_size, tokenizer.target.vocab_size
+    size = say("{n:,} tokens, {kind}.", n=n, kind=kind)
+    if n != n_target:
+        size = say(
+            "{n:,} tokens of the source and {n_target:,} of the target, {kind}.", n=n, n_target=n_target, kind=kind
+        )
     prose.html(
         "<p class='hl-look'>{} {}</p>{}",
-        say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind),
+        size,
         say("Your text as the model reads it:"),
         prose.tokens(tokens_of(card, text) if text else []),
     )
@@ -159,6 +176,7 @@ def _tokens(card: ModelCard) -> None:
             "number": st.column_config.NumberColumn(say("number"), width="small"),
             "token": say("token"),
             "role": say("role"),
+            "side": say("vocabulary"),
         },
     )
     if n_found > len(table):
