@@ -65,7 +65,8 @@ def drawing(
     """
     inputs = {"encoder": say("Inputs"), "decoder": say("Outputs (shifted right)")}
     is_pair = len(plan.stacks) > 1
-    boxes = [_sent(plan, box, label_of(box)) for box in plan.boxes.values() if not box.layer]
+    shown = [box for box in plan.boxes.values() if _is_shown(box, open_layers)]
+    boxes = [_sent(plan, box, label_of(box)) for box in shown]
     stacks = []
     for stack in plan.stacks:
         own = [box for box in boxes if box["stack"] == stack]
@@ -99,7 +100,7 @@ def drawing(
             "text": _short(output),
         },
         "memory": say("memory, {shape}", shape=stacks[0]["shape"]),
-        "arrows": list(_arrows(plan)),
+        "arrows": list(_arrows(plan, open_layers)),
         "chosen": _block(key).payload(chosen),
         "hues": {name.replace(" ", "-"): hue for name, hue in PART_HUES.items()}
         | {"query": QUERY, "key": KEY, "value": VALUE},
@@ -119,8 +120,13 @@ def _block(key: str) -> SharedValue:
     return SharedValue(key, "block")
 
 
-def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
-    """Return the arrows of one layer of each stack and those outside the layers, with "*" as the layer number.
+def _is_shown(box: Box, open_layers: Mapping[str, int]) -> bool:
+    """Whether a box is outside the layers, or in the open one."""
+    return box.layer is None or box.layer == open_layers[box.stack]
+
+
+def _arrows(plan: Blueprint, open_layers: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the arrows of the open layer of each stack and those outside the layers, with "*" as the layer number.
 
     The input of a layer comes from "below". The browser, which lays out the plates, draws the paths of the memory and
     between layers.
@@ -128,10 +134,10 @@ def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
     results = []
     for arrow in plan.arrows:
         start, end = plan.boxes[arrow.start], plan.boxes[arrow.end]
-        if end.layer or (start.layer is not None and end.layer is None):
+        if not _is_shown(end, open_layers) or (start.layer is not None and end.layer is None):
             continue
         is_memory = end.part == "cross_attn" and arrow.flow in ("key", "value")
-        is_entry = end.layer == 0 and start.layer is None and arrow.flow != "inside"
+        is_entry = start.layer != end.layer and not is_memory and arrow.flow != "inside"
         begins = "" if is_memory else f"{end.stack}.below" if is_entry else _starred(start)
         results.append({"start": begins, "end": _starred(end), "flow": arrow.flow, "memory": is_memory})
     return results
