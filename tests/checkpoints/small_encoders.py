@@ -24,9 +24,16 @@ BERT: Mapping[str, Any] = {
     **{"vocab_size": VOCAB_SIZE, "hidden_size": 36, "num_hidden_layers": 3, "num_attention_heads": 3},
     **{"intermediate_size": 50, "max_position_embeddings": MAX_POSITIONS, "pad_token_id": PAD},
 }
+_STACK: Mapping[str, Any] = {**BERT, "type_vocab_size": 3, "model_type": "bert"}
+BERT2BERT: Mapping[str, Any] = {
+    "encoder": {**_STACK, "vocab_size": VOCAB_SIZE + 4},
+    "decoder": {**_STACK, "num_hidden_layers": 2, "is_decoder": True, "add_cross_attention": True},
+    **{"pad_token_id": PAD, "eos_token_id": EOS, "decoder_start_token_id": PAD},
+}
 MPNET: Mapping[str, Any] = {**BERT, "max_position_embeddings": MAX_POSITIONS + 2, "relative_attention_num_buckets": 32}
 
 SMALL: Mapping[str, Small] = {
+    "encoder-decoder": Small("EncoderDecoderConfig", "EncoderDecoderModel", BERT2BERT, ("encoder", "decoder")),
     "electra": encoder("Electra", "ForMaskedLM", BERT, embedding_size=20),
     "electra-discriminator": encoder("Electra", "ForPreTraining", BERT, embedding_size=36),
     "albert": encoder("Albert", "ForMaskedLM", BERT, embedding_size=20),

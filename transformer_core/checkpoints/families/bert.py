@@ -27,6 +27,7 @@ def read_kin(
     n_unused_positions: Callable[[int | None], int] = lambda _: 0,
     activation: str = "gelu",
     dropout: float = 0.1,
+    is_decoder: bool = False,
     **fields: Any,
 ) -> ModelConfig:
     """Return the configuration of a BERT, or of one of its many relatives.
@@ -37,14 +38,14 @@ def read_kin(
         n_unused_positions: number of unused rows of the position table, given the padding token.
         activation: the default.
         dropout: the default of both rates.
+        is_decoder: whether it must be the decoder of an encoder-decoder, or must not.
         fields: others of `ModelConfig`.
     """
     pad = options.token("pad_token_id", pad_id)
     options.must_be("position_embedding_type", "absolute", Message("only BERT's absolute positions are supported"))
-    options.must_be(
-        "is_decoder", False, Message("BERT decoders are not supported; choose a model that fills in masked tokens")
-    )
-    options.must_be("add_cross_attention", False, Message("cross-attention is only supported in decoders"))
+    only_with_encoder = Message("BERT decoders are only supported together with an encoder")
+    options.must_be("is_decoder", is_decoder, only_with_encoder)
+    options.must_be("add_cross_attention", is_decoder, only_with_encoder)
     options.idle("pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
     n_segments = options.whole("type_vocab_size", 2)
     return encoder_only(
@@ -75,22 +76,36 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
         Entry("bert.embeddings.position_embeddings.weight", ("encoder.pos_embed.table",)),
         *layers(config, "bert"),
     ]
-    if config.unembed:
-        entries += module("cls.predictions.transform.dense", "unembed_transform.linear")
-        entries += module("cls.predictions.transform.LayerNorm", "unembed_transform.norm")
-        entries += [Entry("cls.predictions.bias", ("unembed.bias",), copies=("cls.predictions.decoder.bias",))]
-    return tuple(entries)
+    return (*entries, *head("", config))
+
+
+def head(before: str, config: ModelConfig) -> list[Entry]:
+    """Return the entries of the masked-token head, without the matrix; `before`: the prefix of its keys."""
+    if not config.unembed:
+        return []
+    bias = f"{before}cls.predictions.bias"
+    return [
+        *module(f"{before}cls.predictions.transform.dense", "unembed_transform.linear"),
+        *module(f"{before}cls.predictions.transform.LayerNorm", "unembed_transform.norm"),
+        Entry(bias, ("unembed.bias",), copies=(f"{before}cls.predictions.decoder.bias",)),
+    ]
 
 
 def layers(config: ModelConfig, name: str) -> list[Entry]:
     """Return the entries that BERT and RoBERTa share: all but tokens, positions and head."""
     before = f"{name}.embeddings"
-    entries = [
+    return [
         Entry(f"{before}.token_type_embeddings.weight", ("encoder.segment_embed.weight",)),
         *module(f"{before}.LayerNorm", "encoder.embedding_norm"),
+        *blocks(name, "encoder", config.n_encoder_layers),
     ]
-    for i in range(config.n_encoder_layers):
-        theirs, ours = f"{name}.encoder.layer.{i}", f"encoder.blocks.{i}"
+
+
+def blocks(name: str, stack: str, n_layers: int) -> list[Entry]:
+    """Return the entries of the blocks, without cross-attention."""
+    entries: list[Entry] = []
+    for i in range(n_layers):
+        theirs, ours = f"{name}.encoder.layer.{i}", f"{stack}.blocks.{i}"
         entries += [
             *(
                 entry

@@ -42,7 +42,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     weight = ("weight",)
     entries = [
         *embeddings(config, "transformer.wte.weight", head=HEAD),
-        Entry("lm_head.bias", ("unembed.bias",)),
+        *((Entry("lm_head.bias", ("unembed.bias",)),) if config.unembed_bias else ()),
         *module("transformer.ln_f", "decoder.ln_final"),
     ]
     for i in range(config.n_decoder_layers):

@@ -37,7 +37,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a Phi."""
     entries = [
         *embeddings(config, "model.embed_tokens.weight", head=HEAD),
-        Entry("lm_head.bias", ("unembed.bias",)),
+        *((Entry("lm_head.bias", ("unembed.bias",)),) if config.unembed_bias else ()),
         *module("model.final_layernorm", "decoder.ln_final"),
     ]
     for i in range(config.n_decoder_layers):
