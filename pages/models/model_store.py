@@ -142,10 +142,12 @@ def unpack(
     Raises:
         HeadlightError: as from `ImportRequest.run`; they are not the files of a model, or too large.
     """
+    from headlight.viewing.folder import write_viewed
     from transformer_core.checkpoints.archive import unpack as unpack_folder
 
     with _free_name(wanted) as name:
-        unpack_folder(files, models.folder() / name, options=options, on_progress=on_progress)
+        folder = models.folder() / name
+        unpack_folder(files, folder, options=options, on_progress=on_progress, otherwise=write_viewed)
     return name
 
 
@@ -155,6 +157,7 @@ def bring_in(source: str, *, options: Mapping[str, Any] | None = None, on_progre
     Raises:
         HeadlightError: as from `ImportRequest.run`.
     """
+    from headlight.viewing.folder import write_viewed
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
     from transformer_core.checkpoints.load import find
 
@@ -163,7 +166,8 @@ def bring_in(source: str, *, options: Mapping[str, Any] | None = None, on_progre
     location = find(source, on_progress)
     called = Path(str(location.name) if location.commit is None else str(location.name).partition("@")[0])
     with _free_name(called.stem if isfile(location.folder) else called.name) as name:
-        bring_in_folder(location, models.folder() / name, options=options, on_progress=on_progress)
+        folder = models.folder() / name
+        bring_in_folder(location, folder, options=options, on_progress=on_progress, otherwise=write_viewed)
     return name
 
 

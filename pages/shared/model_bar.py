@@ -35,6 +35,11 @@ ABOUT_LONG_TEXTS = mark(
     "This model reads up to {n:,} tokens of it. Spaces, tabs and line breaks are kept. In one-line fields, ↵ stands "
     "for a line break (press Shift+Enter to type it), and \\↵ for the character itself."
 )
+NEEDS_CORE = mark(
+    "This page needs Headlight’s core, which does not compute this model. Choose another model, or look at this one on "
+    "the pages Heads and Compare."
+)
+VIEWED = mark("Computed by the transformers library, not by Headlight’s core: attention and predictions only.")
 MODEL_WIDTH = 220  # px
 
 
@@ -113,7 +118,8 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             prose.warning(f"{what}: {say_message(error)}.")
             return False
         view = state.current()
-        remarks = [*not_finite, *notes, *_remarks(model_run, view.whole_text)]
+        viewed = [say(VIEWED)] if card.is_viewed and reads else []
+        remarks = [*viewed, *not_finite, *notes, *_remarks(model_run, view.whole_text)]
         if model_run and view.source(card, is_changed=is_changed) == view.source(card, is_changed=False):
             is_own = model_run.n_given == 1  # nothing was forced
             remarks += unlike_training(card, model_run.mean_probability, model_run.unknown) if is_own else []
