@@ -37,7 +37,7 @@ def show(card: ModelCard) -> None:
     """Draw all tabs; a tab that cannot be drawn shows the reason."""
     parts = {say("Parameters"): _parameters, say("Configuration"): _configuration} if not card.is_viewed else {}
     parts |= {say("Tokenizer"): _tokens, say("Card"): _card}
-    for tab, draw in zip(st.tabs([*parts]), parts.values(), strict=True):
+    for tab, draw in zip(st.tabs([prose.plain(name) for name in parts]), parts.values(), strict=True):
         with tab:
             try:
                 draw(card)
