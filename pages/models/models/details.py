@@ -35,9 +35,12 @@ _ROLES = {
 
 def show(card: ModelCard) -> None:
     """Draw all tabs; a tab that cannot be drawn shows the reason."""
-    parts = {say("Parameters"): _parameters, say("Configuration"): _configuration} if not card.is_viewed else {}
-    parts |= {say("Tokenizer"): _tokens, say("Card"): _card}
-    for tab, draw in zip(st.tabs([prose.plain(name) for name in parts]), parts.values(), strict=True):
+    if card.is_viewed:
+        parts, tabs = (_tokens, _card), st.tabs([say("Tokenizer"), say("Card")])
+    else:
+        parts = (_parameters, _configuration, _tokens, _card)
+        tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
+    for tab, draw in zip(tabs, parts, strict=True):
         with tab:
             try:
                 draw(card)

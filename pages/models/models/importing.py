@@ -77,12 +77,12 @@ def _decide(request: ImportRequest, error: HeadlightError) -> ImportRequest | No
 
     with st.container(border=True, key="hl-import-form"):
         if isinstance(error, UndecidedError):
-            options = question_form.show(request, error)
+            options = question_form.show(request, error, PENDING.pop)
         else:
             assert isinstance(error, UnknownLayoutError)
-            options = mapping_form.show(request, error)
-        if st.button(say("Discard"), key="import-discard", on_click=PENDING.pop) or options is None:
-            return None
+            options = mapping_form.show(request, error, PENDING.pop)
+    if options is None:
+        return None
     return ImportRequest(source=request.source, files=request.files, options={**request.options, **options})
 
 

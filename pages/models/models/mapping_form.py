@@ -1,6 +1,6 @@
 """The form for weights of an unknown layout: the nearest layout, and a mapping that is checked line by line."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -23,7 +23,7 @@ HELP = mark(
 _TEXT = Kept("import-mapping")  # (request, text)
 
 
-def show(request: ImportRequest, error: UnknownLayoutError) -> Mapping[str, Any] | None:
+def show(request: ImportRequest, error: UnknownLayoutError, discard: Callable[[], object]) -> Mapping[str, Any] | None:
     """Draw the form; return the mapping after a press on Import."""
     prose.html("<div class='hl-model'>{}</div>", say("{model} has an unknown layout", model=request.title))
     nearest = error.nearest
@@ -64,7 +64,9 @@ def show(request: ImportRequest, error: UnknownLayoutError) -> Mapping[str, Any]
         )
         if len(wrong) > MOST_NAMED:
             prose.small(say_number(len(wrong) - MOST_NAMED, "{n} more problem", "{n} more problems"))
-    is_complete = st.button(say("Import"), type="primary", key="import-mapping-button", disabled=bool(wrong))
+    with st.container(horizontal=True):
+        is_complete = st.button(say("Import"), type="primary", key="import-mapping-button", disabled=bool(wrong))
+        st.button(say("Discard"), key="import-discard", on_click=discard)
     return {MAPPING: text} if is_complete else None
 
 

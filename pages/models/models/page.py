@@ -6,7 +6,7 @@ import streamlit as st
 
 from headlight.language import say, say_number
 from pages.models import model_store
-from pages.models.models import details, importing
+from pages.models.models import details, importing, proof
 from pages.shared import downloads, models, owners, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
@@ -105,6 +105,8 @@ def show(card: ModelCard) -> None:
             confirm_deletion(card.name, card.title)
         st.page_link("explore/heads/page.py", label=say("Look at its heads"), icon=":material/grid_view:")
     details.show(card)
+    if card.is_imported and not card.is_viewed:
+        proof.show(card)
 
 
 def confirm_deletion(name: str, title: str) -> None:

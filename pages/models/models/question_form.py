@@ -1,11 +1,12 @@
 """The form for options that a model's files do not determine: candidates, reasons, and the loss with each."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
+from headlight.figures.architecture.inventory import field_notes
 from headlight.language import localized, say, say_message
 from pages.models.model_store import ImportRequest
 from pages.shared import prose
@@ -19,7 +20,7 @@ _TEXT = Kept("import-text", "")  # on which the losses are measured
 _LOSSES = Kept("import-losses")  # of a request: (request, losses)
 
 
-def show(request: ImportRequest, error: UndecidedError) -> Mapping[str, Any] | None:
+def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], object]) -> Mapping[str, Any] | None:
     """Draw the form; return the answers after a press on Import."""
     prose.html(
         "<div class='hl-model'>{}</div>",
@@ -32,14 +33,18 @@ def show(request: ImportRequest, error: UndecidedError) -> Mapping[str, Any] | N
         )
     )
     answers = {question.option: Kept(f"import-answer-{question.option}") for question in error.questions}
+    meanings = field_notes()
     for question in error.questions:
-        answers[question.option].selectbox(
-            question.option,
-            question.candidates,
-            name=_in_words,
-            shown=_valid(answers[question.option].value, question.candidates),
-        )
-        prose.small(say_message(question.why))
+        with st.container(gap="xsmall"):
+            prose.html("<div><b>{}</b> · {}</div>", question.option, say(meanings.get(question.option, "")))
+            prose.small(say_message(question.why))
+            answers[question.option].selectbox(
+                question.option,
+                question.candidates,
+                name=_in_words,
+                shown=_valid(answers[question.option].value, question.candidates),
+                label_visibility="collapsed",
+            )
     _TEXT.text_area(
         say("A text like those in training"),
         height=100,
@@ -47,8 +52,10 @@ def show(request: ImportRequest, error: UndecidedError) -> Mapping[str, Any] | N
     )
     with st.container(horizontal=True):
         is_complete = st.button(say("Import"), type="primary", key="import-answers")
-        if st.button(say("Compare the losses"), key="import-losses-button", disabled=not _TEXT.value.strip()):
-            _measure(request, answers)
+        is_measured = st.button(say("Compare the losses"), key="import-losses-button")
+        st.button(say("Discard"), key="import-discard", on_click=discard)
+    if is_measured:
+        _measure(request, answers)
     measured = _LOSSES.value
     if measured and measured[0] is request:
         _draw_losses(measured[1], [*answers])
@@ -62,6 +69,9 @@ def show(request: ImportRequest, error: UndecidedError) -> Mapping[str, Any] | N
 def _measure(request: ImportRequest, answers: Mapping[str, Kept]) -> None:
     """Measure the loss with each combination of answers, and choose the lowest."""
     text = _TEXT.value.strip()
+    if not text:
+        prose.warning(say("Type a text first."))
+        return
     source, tab, target = text.partition("\t")
     try:
         with st.spinner(say("Running the model with each choice …"), show_time=True):

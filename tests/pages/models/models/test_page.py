@@ -18,8 +18,9 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.models import model_store
 from pages.models.model_store import ImportRequest
-from pages.models.models import details
+from pages.models.models import details, proof
 from pages.shared import downloads, models
+from tests.checkpoints import foreign
 from tests.checkpoints.layouts.test_nanogpt import weights_of
 from tests.pages.conftest import EXAMPLES, OpenApp, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
@@ -370,3 +371,16 @@ def test_a_token_is_found_by_any_part_in_any_case_or_by_its_whole_number(
     roles = {role: number for number, role in enumerate(every["role"]) if role}
     assert roles["padding"] == tokenizer.pad_id and roles["unknown"] == tokenizer.unk_id
     assert roles["begin of sequence"] == tokenizer.bos_id and roles["end of sequence"] == tokenizer.eos_id
+
+
+def test_the_lines_of_the_proof_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], place: Path):
+    """They print the differences to the model of the `transformers` library."""
+    foreign.save_small("gpt2", tmp_path / "source")
+    name = ImportRequest(source=str(tmp_path / "source")).run(lambda *_: None)
+    card = model_store.whole_card(str(place / name))
+    code = proof.lines(str(place / name), card["source"]["name"], card["format"], tc.load(place / name)[0].config)
+    exec(code, {})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("decoder.blocks.0.hook_resid_pre") and printed[-1].startswith("No difference: ")
+    for model_format in ("nanogpt", "raschka_gpt", "other"):
+        compile(proof.lines("a", "b'", model_format, tc.ModelConfig(vocab_size=9)), "lines", "exec")
