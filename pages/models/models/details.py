@@ -1,5 +1,6 @@
 """One model in detail: its parameters, its configuration, its tokens and its card."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -35,10 +36,11 @@ _ROLES = {
 
 def show(card: ModelCard) -> None:
     """Draw all tabs; a tab that cannot be drawn shows the reason."""
+    parts: tuple[Callable[[ModelCard], None], ...] = (_tokens, _card)
     if card.is_viewed:
-        parts, tabs = (_tokens, _card), st.tabs([say("Tokenizer"), say("Card")])
+        tabs = st.tabs([say("Tokenizer"), say("Card")])
     else:
-        parts = (_parameters, _configuration, _tokens, _card)
+        parts = (_parameters, _configuration, *parts)
         tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
     for tab, draw in zip(tabs, parts, strict=True):
         with tab:
