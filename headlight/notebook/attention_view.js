@@ -165,10 +165,10 @@ function drawOverview(view) {
 }
 
 function drawFigure(view) {
-  const { header, chosen, groups, figure, hosts, parts } = view;
-  const group = groups.find(({ attention }) => attention === chosen.attention);
+  const { header, groups, figure, hosts, parts } = view;
+  const group = groups.find(({ attention }) => attention === view.chosen.attention);
   const pins = pinnedOf(view);
-  const heads = pins.length ? pins : [chosen];
+  const heads = pins.length ? pins : [view.chosen];
   const numbers = heads.map(({ layer, head }) => group.ofHeads[layer * group.heads + head]);
   const names = heads.map(({ layer, head }) => `L${group.layerNumbers[layer]}.H${group.headNumbers[head]}`);
   title(view, names, pins.length > 0);
@@ -193,12 +193,14 @@ function drawFigure(view) {
     const fine = Uint16Array.from(numbers.flatMap((head) => Array.from(head, (number) => ofLines(number, header.top))));
     const hues = header.hues.slice(0, names.length);
     const of = { query, key, names, hues, first: { query: 0, key: 0 }, border, generatedFrom: null };
-    const [step, isSame] = [queryOfStep(view), view.linesOf === chosen.attention];
-    view.linesOf = chosen.attention;
+    const [step, isSame] = [queryOfStep(view), view.linesOf === group.attention];
+    view.linesOf = group.attention;
     view.revision += 1;
     const marked = step !== null ? { query: step, key: null } : isSame && !view.stepper ? parts.lines.pinned : none;
-    const header_ = { ...of, ...sides, chosen: { revision: view.revision, value: marked } };
-    updateLines(parts.lines, { header: header_, weights: fine }, () => {});
+    const chosen = { revision: view.revision, value: marked };
+    updateLines(parts.lines, { header: { ...of, ...sides, chosen }, weights: fine }, () => {});
+    const { scroller, pitch } = parts.lines;
+    if (step !== null) scroller.scrollTop = (step + 0.5) * pitch - scroller.clientHeight / 2;
   }
 }
 

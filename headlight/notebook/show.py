@@ -295,7 +295,7 @@ def _as_bertviz(
                 "attention is given together with arguments of an encoder-decoder; give attention and tokens for one "
                 "stack, or encoder_attention, decoder_attention, cross_attention, encoder_tokens and decoder_tokens"
             )
-        given = {ALONE: (own, of_own, of_own)}
+        given: Mapping[str, tuple[Any, Sequence[str] | None, Sequence[str] | None]] = {ALONE: (own, of_own, of_own)}
     else:
         if all(other is None for other in others):
             raise ArgumentError("there is no attention to show; give attention, or those of an encoder-decoder")

@@ -14,14 +14,15 @@ export function makeToolbar(header, onChange) {
   /** @type {Record<string, any>} */
   const toolbar = { root, header };
   if (attentions.length > 1) toolbar.attention = segmented(root, say("Attention"), attentions, (attention) => onChange({ attention }));
-  root.append(element("div", "space"));
+  const controls = element("div", "controls");
+  root.append(controls);
   const measures = header.measures.map(({ id, title }) => [id, title]);
   if (measures.length) {
-    toolbar.measure = menu(root, say("Measure"), [["", say("no measure")], ...measures], (measure) => onChange({ measure }));
+    toolbar.measure = menu(controls, say("Measure"), [["", say("no measure")], ...measures], (measure) => onChange({ measure }));
     const orders = [["", say("by layer")], ["descending", say("descending")], ["ascending", say("ascending")]];
-    toolbar.order = menu(root, say("Order of the heads"), orders, (order) => onChange({ order }));
+    toolbar.order = menu(controls, say("Order of the heads"), orders, (order) => onChange({ order }));
   }
-  toolbar.figure = segmented(root, say("View"), [["cells", say("Heatmap")], ["lines", say("Lines")]], (figure) => onChange({ figure }));
+  toolbar.figure = segmented(controls, say("View"), [["cells", say("Heatmap")], ["lines", say("Lines")]], (figure) => onChange({ figure }));
   return toolbar;
 }
 

@@ -1,6 +1,7 @@
 """A view of all heads that was saved as a file: it opens without a network, and everything in it responds."""
 
 import re
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,24 @@ from playwright.sync_api import Browser, expect
 
 import headlight as hl
 import transformer_core as tc
+from headlight.notebook.bundle import widget_module
 
 pytestmark = pytest.mark.browser
+AS_WIDGET = """\
+async ([code, header, packed]) => {
+  // As anywidget calls a module: click the last head, and return the trait that is then saved.
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const traits = { header, packed: new DataView(bytes.buffer) };
+  const el = document.body.appendChild(document.createElement("div"));
+  return new Promise(async (saved) => {
+    const model = { get: (name) => traits[name], set: (_, value) => saved(value), save_changes() {} };
+    const { default: widget } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+    await widget.render({ model, el });
+    const [overview] = el.firstElementChild.shadowRoot.querySelectorAll(".part");
+    [...overview.shadowRoot.querySelectorAll(".head")].at(-1).click();
+  });
+}
+"""
 
 
 def test_a_saved_view_works_offline(browser: Browser, tmp_path: Path) -> None:
@@ -21,7 +38,8 @@ def test_a_saved_view_works_offline(browser: Browser, tmp_path: Path) -> None:
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("console", lambda message: troubles.append(message.text))
-    page.on("request", lambda request: request.url.startswith(("file:", "data:")) or troubles.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
 
     page.goto(file.as_uri())
     heads = page.get_by_role("button", name=re.compile("^Cross-attention L"))
@@ -56,11 +74,14 @@ def test_a_saved_view_works_offline(browser: Browser, tmp_path: Path) -> None:
     expect(page.locator(".lines .item")).to_have_count(2)
     expect(page.locator(".lines .key .token")).to_have_count(n_keys)
 
-    background = (
-        "getComputedStyle(document.querySelector('.headlight-view').shadowRoot.firstElementChild).backgroundColor"
-    )
-    assert page.evaluate(background) == "rgb(18, 20, 26)"
+    view_of_all = page.locator(".attention-view")
+    expect(view_of_all).to_have_css("background-color", "rgb(18, 20, 26)")
     page.emulate_media(color_scheme="light")
-    page.wait_for_function(f"{background} === 'rgb(255, 255, 255)'")
+    expect(view_of_all).to_have_css("background-color", "rgb(255, 255, 255)")
+
+    chosen = context.new_page().evaluate(
+        AS_WIDGET, [widget_module("en"), view.header, b64encode(view._packed).decode()]
+    )
+    assert chosen == {"attention": "cross", "layer": 1, "head": 3}
     context.close()
-    assert not troubles
+    assert not troubles and {url.partition(":")[0] for url in requests} <= {"file", "data"}

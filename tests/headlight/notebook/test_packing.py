@@ -1,6 +1,7 @@
 """Packed patterns: every number comes back within the error that is stated, in at most the bytes that are promised."""
 
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ def random_patterns(shape: tuple[int, ...], *, is_causal: bool) -> tuple[np.ndar
     return patterns, np.broadcast_to(mask, (n_layers, n_queries, n_keys))
 
 
-def unpacked(packed: bytes, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+def unpacked(packed: bytes, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
     """The numbers, as the browser reads them: low bytes, then high ones."""
     low, high = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(2, -1).astype(np.int64)
     ends = np.cumsum([np.prod(shape) for shape in shapes])
