@@ -7,6 +7,7 @@ function from tokens to logits and to the pattern of each layer.
 import json
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,12 @@ def split(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+def attend(q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None) -> tuple[Tensor, Tensor]:
     """Causal attention of queries [batch, head, pos, width]; each key serves as many queries as there are more."""
     k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
     ahead = torch.ones(q.shape[2], q.shape[2]).triu(1).bool()
+    if window is not None:
+        ahead |= torch.ones(q.shape[2], q.shape[2]).tril(-window).bool()
     pattern = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).masked_fill(ahead, -torch.inf).softmax(-1)
     return (pattern @ v).transpose(1, 2).flatten(2), pattern
 
@@ -324,6 +327,85 @@ def transformer_lens_with_cfg(tmp_path: Path) -> tuple[Path, dict[str, Any], For
     (tmp_path / "cfg.json").write_text(json.dumps({**cfg, "attention_dir": "causal", "use_attn_scale": True}))
     path, _, forward = transformer_lens(tmp_path, is_folded=True)
     return path, {}, forward
+
+
+def of_the_book(
+    tmp_path: Path, variant: str, options: dict[str, Any], config: dict[str, Any]
+) -> tuple[Path, dict[str, Any], Forward]:
+    """The four kinds of models with fc1, fc2 and fc3; their normalizations have other names and places."""
+    groups, d, inner, base = (HEADS if variant == "llama2" else 2), WIDTH // HEADS, 70, 1e6
+    before = {"llama2": ("norm1", "norm2"), "llama3": ("norm1", "norm2"), "qwen3": ("norm1", "norm2")}
+    before["gemma3"] = ("input_layernorm", "pre_feedforward_layernorm")
+    after = ("post_attention_layernorm", "post_feedforward_layernorm")
+    gain = "scale" if variant in ("qwen3", "gemma3") else "weight"
+    blocks = "trf_blocks" if before.get(variant, ("",))[0] == "norm1" else "blocks"
+    w = {"tok_emb.weight": rand(VOCAB, WIDTH), "out_head.weight": rand(VOCAB, WIDTH)}
+    w[f"final_norm.{gain}"] = rand(WIDTH)
+    buffers: dict[str, Tensor] = {}
+    for i in range(LAYERS):
+        block = f"{blocks}.{i}"
+        for name, n in (("W_query", HEADS), ("W_key", groups), ("W_value", groups), ("out_proj", HEADS)):
+            w[f"{block}.att.{name}.weight"] = rand(n * d, WIDTH)
+        w |= {f"{block}.ff.fc{n}.weight": rand(inner, WIDTH) for n in (1, 2)}
+        w[f"{block}.ff.fc3.weight"] = rand(WIDTH, inner)
+        norms = (*before.get(variant, ()), *(after if variant in ("gemma3", "olmo3") else ()))
+        w |= {f"{block}.{name}.{gain}": rand(WIDTH) for name in norms}
+        if variant in ("qwen3", "gemma3", "olmo3"):
+            widths = (HEADS * d, groups * d) if variant == "olmo3" else (d, d)
+            w |= {f"{block}.att.{name}_norm.{gain}": rand(n) for name, n in zip("qk", widths, strict=True)}
+        if variant == "llama2":
+            base = 300.0
+            angles = torch.arange(LENGTH)[:, None] / base ** (torch.arange(0, d, 2) / d)
+            buffers |= {f"{block}.att.cos": angles.cos().repeat(1, 2), f"{block}.att.sin": angles.sin().repeat(1, 2)}
+            buffers[f"{block}.att.mask"] = torch.ones(LENGTH, LENGTH).triu(1)
+    torch.save(w | buffers, tmp_path / "model.pth")
+    if config:
+        (tmp_path / "config.json").write_text(json.dumps(config))
+
+    def norm(x: Tensor, name: str) -> Tensor:
+        weight = w[f"{name}.{gain}"]
+        return rms(x, 1 + weight if variant == "gemma3" else weight, 1e-5 if "llama" in variant else 1e-6)
+
+    def forward(tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
+        x, patterns = w["tok_emb.weight"][tokens] * (WIDTH**0.5 if variant == "gemma3" else 1), []
+        for i in range(LAYERS):
+            block = f"{blocks}.{i}"
+            first, second = before.get(variant, (None, None))
+            h = x if first is None else norm(x, f"{block}.{first}")
+            q, k, v = (h @ w[f"{block}.att.W_{name}.weight"].T for name in ("query", "key", "value"))
+            if variant == "olmo3":
+                q, k = norm(q, f"{block}.att.q_norm"), norm(k, f"{block}.att.k_norm")
+            q, k, v = split(q, HEADS), split(k, groups), split(v, groups)
+            if variant in ("qwen3", "gemma3"):
+                q, k = norm(q, f"{block}.att.q_norm"), norm(k, f"{block}.att.k_norm")
+            is_local = variant == "gemma3" and i == 0
+            q, k = (rotate(part, 10000 if is_local else base) for part in (q, k))
+            z, pattern = attend(q, k, v, window=7 if is_local else None)
+            patterns.append(pattern)
+            z = z @ w[f"{block}.att.out_proj.weight"].T
+            x = x + (norm(z, f"{block}.{after[0]}") if variant in ("gemma3", "olmo3") else z)
+            h = x if second is None else norm(x, f"{block}.{second}")
+            gate = h @ w[f"{block}.ff.fc1.weight"].T
+            gate = F.gelu(gate, approximate="tanh") if variant == "gemma3" else F.silu(gate)
+            h = (gate * (h @ w[f"{block}.ff.fc2.weight"].T)) @ w[f"{block}.ff.fc3.weight"].T
+            x = x + (norm(h, f"{block}.{after[1]}") if variant in ("gemma3", "olmo3") else h)
+        return norm(x, "final_norm") @ w["out_head.weight"].T, patterns
+
+    return tmp_path / "model.pth", options, forward
+
+
+LLAMA3 = {"n_heads": HEADS, "rotary_base": 1e6, "rotary_scaling": "none"}
+WITH_WINDOW = {"sliding_window": 7, "layer_types": ["sliding_attention", "full_attention"]}
+PLAIN_ROPE = {"rotary_scaling": "none", "rotary_base": 1e6, "d_head": WIDTH // HEADS}
+PLAIN_ROPE |= {"rotary_scaling_factor": 1.0, "rotary_high_freq_factor": 4.0}
+for variant, options, config in (
+    ("llama2", {}, {}),
+    ("llama3", LLAMA3, {}),
+    ("qwen3", {}, {}),
+    ("gemma3", {}, WITH_WINDOW),
+    ("olmo3", {}, PLAIN_ROPE),
+):
+    CASES[variant] = partial(of_the_book, variant=variant, options=options, config=config)
 
 
 @pytest.mark.parametrize("name", CASES)

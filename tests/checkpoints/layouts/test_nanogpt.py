@@ -234,7 +234,14 @@ def test_the_gpt_model_of_raschkas_book(qkv_bias: bool, tmp_path: Path):
         torch.testing.assert_close(tc.load(tmp_path, options={"n_heads": 3})[0](tokens), expected, rtol=1e-4, atol=1e-4)
         of_the_book = {"vocab_size": 61, "context_length": 20, "emb_dim": 36, "n_heads": 3, "n_layers": 2}
         (tmp_path / "config.json").write_text(json.dumps({**of_the_book, "drop_rate": 0.1, "qkv_bias": qkv_bias}))
-        torch.testing.assert_close(tc.load(tmp_path)[0](tokens), expected, rtol=1e-4, atol=1e-4)
+        model = tc.load(tmp_path)[0]
+        torch.testing.assert_close(model(tokens), expected, rtol=1e-4, atol=1e-4)
+        theirs |= {"out_head.weight": torch.randn(2, 36), "out_head.bias": torch.randn(2)}  # of a classifier
+        torch.save(theirs, tmp_path / "model_and_optimizer.pth")
+        notes: list[Any] = []
+        states = tc.load(tmp_path, on_note=notes.append)[0].final_states(tokens)
+        assert torch.equal(states, model.final_states(tokens))
+        assert str(notes[-1]) == "Its classification head is not used: out_head.weight."
 
 
 def test_options_that_do_not_fit_are_named(tmp_path: Path):

@@ -243,15 +243,8 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
             entries += module(f"{theirs}.post_attention_norm", f"{ours}.self_attn.out_norm", norm)
             entries += module(f"{theirs}.post_mlp_norm", f"{ours}.mlp.out_norm", norm)
         if config.qk_norm:
-            for name, n_heads in (("q", config.n_heads), ("k", config.n_kv_heads)):
-                per_head = (n_heads, -1) if config.qk_norm_scope == "joint" else (-1,)
-                entries.append(
-                    Entry(
-                        f"{theirs}.attn.norm_{name}.weight",
-                        (f"{ours}.self_attn.{name}_norm.weight",),
-                        lambda gain, shape=per_head: (gain.view(shape),),  # type: ignore[misc]
-                    )
-                )
+            for name in ("q", "k"):
+                entries += module(f"{theirs}.attn.norm_{name}", f"{ours}.self_attn.{name}_norm", weight)
         names = {"fc_1": "gate", "fc_2": "up", "proj": "down"} if config.gated else {"fc": "up", "proj": "down"}
         for their_name, our_name in names.items():
             entries += module(f"{theirs}.mlp.{their_name}", f"{ours}.mlp.{our_name}", linear)

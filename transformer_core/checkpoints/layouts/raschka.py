@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, embeddings, module
+from transformer_core.checkpoints.family import Entry, Ignored, embeddings, module
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
     Computed,
@@ -23,8 +23,14 @@ from transformer_core.checkpoints.layout import (
 )
 from transformer_core.checkpoints.layouts.nanogpt import GPT2_END, GPT2_HEADS, usual_heads
 from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
 
-HEAD = "out_head.weight"
+HEAD, TOKENS = "out_head.weight", "tok_emb.weight"
+CLASSIFIER = Ignored(
+    r"out_head\.(weight|bias)",
+    Message("only used for classification, not for tokens or attention"),
+    lambda _, config: not config.unembed,
+)
 NAMES = {
     **{"context_length": "max_seq_len", "emb_dim": "d_model", "n_layers": "n_decoder_layers", "drop_rate": "dropout"},
     "qkv_bias": "",
@@ -37,9 +43,10 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     Source: Raschka 2024, ch. 4, and the class GPTModel of github.com/rasbt/LLMs-from-scratch.
     """
     weights = saved.weights
-    vocab_size, d_model = weights["tok_emb.weight"].shape
+    vocab_size, d_model = weights[TOKENS].shape
     end = GPT2_END if vocab_size > GPT2_END else vocab_size - 1
     dropout = given.get("dropout", 0.0)
+    output, notes = output_of(weights)
     fields = {
         **DECODER_ONLY,
         "vocab_size": vocab_size,
@@ -49,7 +56,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "max_seq_len": weights["pos_emb.weight"].shape[0],
         "positions": "learned",
         "activation": "gelu_tanh",
-        "tie_embeddings": "none",
+        **output,
         "dropout": dropout,
         "dropout_pattern": dropout,
         "bos_id": end,
@@ -60,8 +67,18 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         fields=fields,
         conventions=[usual_heads(d_model, usual, "GPTModel")] if usual else (),
         questions=() if usual else [heads_question(d_model)],
+        notes=notes,
         weights=_with_biases(weights),
     )
+
+
+def output_of(weights: Mapping[str, Tensor]) -> tuple[dict[str, Any], list[Message]]:
+    """Return the fields of the output layer, and notes; a classifier's output layer (ch. 6) does not predict tokens."""
+    if HEAD in weights and weights[HEAD].shape[0] == weights[TOKENS].shape[0]:
+        return {"tie_embeddings": "target"}, []
+    return {"tie_embeddings": "none", "unembed": False}, [
+        Message("Its classification head is not used: {name}.", name=HEAD)
+    ]
 
 
 def _with_biases(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
@@ -77,7 +94,7 @@ def _with_biases(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a GPTModel."""
     entries = [
-        *embeddings(config, "tok_emb.weight", head=HEAD),
+        *embeddings(config, TOKENS, head=HEAD),
         Entry("pos_emb.weight", ("decoder.pos_embed.table",)),
         *_norm("final_norm", "decoder.ln_final"),
     ]
@@ -102,10 +119,11 @@ LAYOUTS = (
     Layout(
         name="Raschka's GPTModel",
         model_type="raschka_gpt",
-        recognize=having("trf_blocks.0.att.W_query.weight", "tok_emb.weight", "pos_emb.weight"),
+        recognize=having("trf_blocks.0.att.W_query.weight", TOKENS, "pos_emb.weight"),
         describe=describe,
         keys=keys,
         head=HEAD,
         names=NAMES,
+        ignored=(CLASSIFIER,),
     ),
 )

@@ -22,6 +22,7 @@ from transformer_core.checkpoints.layout import (
     n_layers,
 )
 from transformer_core.checkpoints.options import Options
+from transformer_core.checkpoints.rotary_tables import rotary_of_table
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 
@@ -144,20 +145,9 @@ def _positions(weights: Mapping[str, Tensor]) -> dict[str, Any]:
     if "pos_embed.W_pos" in weights:
         return {"positions": "learned", "max_seq_len": weights["pos_embed.W_pos"].shape[0]}
     sin, cos = (weights.get(f"blocks.0.attn.rotary_{name}") for name in ("sin", "cos"))
-    if sin is None or cos is None or sin.ndim != 2 or sin.shape[0] < 2:
+    if sin is None or cos is None:
         return {}
-    n_rotated, d_head = sin.shape[1], weights["blocks.0.attn.W_Q"].shape[2]
-    angles = torch.atan2(sin[1].double(), cos[1].double())
-    is_interleaved = n_rotated > 2 and bool(angles[0] == angles[1])
-    angles = angles[::2] if is_interleaved else angles[: n_rotated // 2]
-    base = float(f"{angles[1].item() ** (-n_rotated / 2):.4g}") if len(angles) > 1 else 10000.0
-    expected = base ** (-torch.arange(0, n_rotated, 2, dtype=torch.float64) / n_rotated)
-    if not torch.allclose(angles, expected, rtol=1e-3, atol=1e-6):
-        raise CheckpointError(
-            "its rotary positions are scaled, and its files do not contain how, so the model cannot be computed"
-        )
-    layout = "rotary_interleaved" if is_interleaved else "rotary_halves"
-    return {"positions": layout, "rotary_base": base, "rotary_fraction": n_rotated / d_head}
+    return rotary_of_table(sin, cos, weights["blocks.0.attn.W_Q"].shape[2])
 
 
 def _completed(weights: Mapping[str, Tensor], fields: Mapping[str, Any]) -> Mapping[str, Tensor]:
