@@ -99,6 +99,8 @@ class ModelRun(FixedText):
     @property
     def mean_probability(self) -> float:
         """The geometric mean, in [0, 1], over the tokens that the model wrote or was made to write; nan without any."""
+        if not self.predicts:
+            return float("nan")
         if self.architecture == "encoder_decoder":
             return float(np.exp(self.log_probs.mean()))
         end = len(self.log_probs) - (not self.is_complete)
@@ -160,6 +162,8 @@ def run_text(
         return _read_blanks(model, tokenizer, text, max_tokens)
     if not isinstance(text, str):
         raise TextError(ONE_TEXT)
+    if not config.unembed:
+        return _read_only(model, tokenizer, text, target, max_tokens)
     if config.architecture == "encoder_decoder":
         return _read_source(model, tokenizer, text, target, max_tokens, max_new_tokens)
     return _read_prompt(model, tokenizer, text, max_tokens, max_new_tokens)
@@ -260,6 +264,48 @@ def _read_prompt(
         not_finite=traced.not_finite,
         end_id=following[-1] if is_complete else None,
         **_about(target=(tokenizer, tokens)),
+        attention_maps=traced.attention_maps,
+    )
+
+
+def _read_only(
+    model: Transformer | ViewedModel, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int
+) -> ModelRun:
+    """Read a text with a decoder, or a pair with an encoder-decoder, that has no output layer.
+
+    Without a target, an encoder-decoder reads the source again, as classifiers of the transformers library do.
+    """
+    config = model.config
+    source = EncodedInput.of(tokenizer, text, config.architecture, max_tokens)
+    last, cutter = (
+        (source, tokenizer)
+        if target is None
+        else (EncodedInput.of(tokenizer.target, target, config.architecture, max_tokens), tokenizer.target)
+    )
+    tokens, labels = last.ids, last.labels
+    if config.has_encoder:
+        assert config.bos_id is not None, "an encoder-decoder has it"
+        tokens = [config.bos_id, *last.ids[:-1]]
+        labels = (*cutter.labels(tokens[:1]), *last.labels[:-1])
+    inputs = (source.ids, tokens) if config.has_encoder else (tokens,)
+    traced = TracedForward(model, *(tensor_of(ids, model) for ids in inputs))
+    return ModelRun(
+        architecture=config.architecture,
+        output=text if target is None else target,
+        source=source.labels if config.has_encoder else (),
+        target=tuple(labels),
+        n_given=len(tokens),
+        judged=(),
+        expected=(),
+        log_probs=np.zeros(0, dtype=np.float32),
+        unknown=tuple(dict.fromkeys([*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")])),
+        ignores_white_space=is_ignored(tokenizer, text) or is_ignored(tokenizer.target, target or ""),
+        left_out=source.left_out,
+        target_left_out=range(0) if target is None else last.left_out,
+        is_complete=True,
+        not_finite=traced.not_finite,
+        predicts=False,
+        **_about(**({"source": (tokenizer, source.ids)} if config.has_encoder else {}), target=(cutter, tokens)),
         attention_maps=traced.attention_maps,
     )
 
