@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from headlight.analysis.blueprint.plan import blueprint_of
+from headlight.analysis.blueprint.shapes import stages
 from pages.learn.architecture import labels
+from pages.learn.architecture.activation import SHAPES
 from pages.learn.architecture.labels import does, sources, title
 from tests.model.building import each_variation, varied_model
 from tests.pages.learn.bare import Bare
@@ -101,3 +103,4 @@ def test_something_is_said_of_every_box(variation: str):
     config = varied_model(variation).config
     for box in blueprint_of(config).boxes.values():
         assert title(config, box) and does(config, box) and sources(config, box)
+        assert {stage.name for stage in stages(config, box)} <= {*SHAPES}

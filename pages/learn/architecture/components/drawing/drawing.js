@@ -57,7 +57,7 @@ function choose(view, node) {
   if (layer !== undefined) {
     // Another layer: selects the same box in it if a layer of this stack is selected.
     const parts = view.chosen.split(".");
-    if (parts[0] === stack && parts.length === 3) name = [stack, layer, parts[2]].join(".");
+    if (parts[0] === stack && parts.length > 2) name = [stack, layer, ...parts.slice(2)].join(".");
     view.layers[stack] = Number(layer);
   }
   view.chosen = name;

@@ -123,7 +123,7 @@ function stackUp(plan, stack, { put, rise, at }) {
     } else {
       const apart = box.kind === "attention" ? FAN : STEP;
       // Where the stream goes around what comes next, there is room for its junction.
-      const isRead = former !== "norm";
+      const isRead = former !== "norm" && !box.name.endsWith(".out_norm");
       rise(i ? apart + (isRead ? 12 : 0) : box.kind === "attention" ? FAN - 14 : 0);
       plan.junctions.set(box.name, at() - apart);
       put(box, HIGH[box.kind] ?? ROW);
