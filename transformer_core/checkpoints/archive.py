@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from io import SEEK_END, BufferedIOBase, BytesIO
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, get_args
 
 from transformer_core.checkpoints.bring_in import WriteUnsupported, card_of
 from transformer_core.checkpoints.checkpoint import (
@@ -39,7 +39,7 @@ MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read often
 MAX_READ_WHOLE = 2**26  # bytes of any other file except weights; such files are read into memory whole
 
 _DENSE = ".safetensors"  # deflate hardly reduces its size
-_SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # files of a model; ours have no pickles
+_SUFFIXES = (".json", ".yaml", _DENSE, ".txt", ".model", ".spm")  # files of a model; ours have no pickles
 _ZIP = b"PK"  # the first bytes of zip files, including those of torch.save
 _MAX_LISTED = 1000  # most files of an archive whose formats are checked
 _MAX_READ = 2**20  # bytes; only the directory of an archive with very many files needs a larger read
@@ -240,8 +240,8 @@ def _chosen(archive: "zipfile.ZipFile | _Uploads", max_bytes: int) -> list[zipfi
         )
     place = min(places, key=lambda place: len(place.parts))
     siblings = [info for info in files if PurePosixPath(info.filename).parent == place]
-    is_safe = any(kinds.get(info.filename) == "safetensors" for info in siblings)
-    weights: FileKind = "safetensors" if is_safe else "torch"
+    in_place = {kinds.get(info.filename) for info in siblings}
+    weights = next((kind for kind in get_args(FileKind) if kind in in_place), None)
     chosen = []
     for info in siblings:
         path, kind = PurePosixPath(info.filename), kinds.get(info.filename)

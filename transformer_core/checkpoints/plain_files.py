@@ -53,11 +53,10 @@ def read_json_weights(path: Path) -> StateDict:
 
 
 def _matrices(content: dict[str, Any]) -> dict[str, list[list[float]]]:
-    return {
-        key: value
-        for key, value in content.items()
-        if isinstance(value, list) and value and isinstance(value[0], list) and not isinstance(value[0][:1], str)
-    }
+    """Return the values that begin like rows of numbers."""
+    lists = {key: value for key, value in content.items() if isinstance(value, list) and value}
+    rows = {key: value for key, value in lists.items() if isinstance(value[0], list) and value[0]}
+    return {key: value for key, value in rows.items() if isinstance(value[0][0], int | float)}
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
