@@ -108,3 +108,16 @@ def test_what_the_files_leave_open_is_a_question_or_a_convention(tmp_path: Path)
     ours, _ = tc.load(tmp_path / "model.pt", options={"n_heads": 3}, on_note=lambda note: notes.append(str(note)))
     assert ours.config.max_seq_len == 256 and "since 2022-12-08" in notes[0] and "256 positions" in notes[1]
     assert tc.load(tmp_path / "model.pt", options={"n_heads": 3, "max_seq_len": 90})[0].config.max_seq_len == 90
+
+
+def test_words_are_read_from_vocabularies_beside(tmp_path: Path):
+    saved("annotated", tmp_path / "model.pt", (7, 6))
+    torch.save((["<s>", "</s>", "<blank>", "<unk>", *"the cat sleeps".split()], [*"abcdef"]), tmp_path / "vocab.pt")
+    assert tc.load(tmp_path, options={"n_heads": 3})[1].kind == "ids"  # the second has no unknown word
+    torch.save(
+        (["<s>", "</s>", "<blank>", "<unk>", *"the cat sleeps".split()], [*"abcde", "<unk>"]), tmp_path / "vocab.pt"
+    )
+    notes: list[str] = []
+    _, tokenizer = tc.load(tmp_path, options={"n_heads": 3}, on_note=lambda note: notes.append(str(note)))
+    assert tokenizer.labels_for("the cat", "encoder_decoder") == ["<s>", "the", "cat", "</s>"]
+    assert any("split at spaces" in note for note in notes)

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.family import Cut, Entry, as_it_is, module
-from transformer_core.checkpoints.layout import Description, heads_question, n_layers, usual_heads
+from transformer_core.checkpoints.layout import Description, SavedModel, heads_question, n_layers, usual_heads
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
+from transformer_core.text.word_vocabularies import read_pair
 
 _STACKS = ("encoder", "decoder")
 _USUAL_WIDTH, _USUAL_HEADS = 512, 8  # the paper's base model, which these programs have as defaults
@@ -18,6 +19,10 @@ _USUAL_WIDTH, _USUAL_HEADS = 512, 8  # the paper's base model, which these progr
 SAMPLE_DEVIATION = Message(
     "Its normalization divides by the standard deviation with n - 1; its gains were multiplied by √((n - 1) / n), "
     "which gives the same result up to a relative 1e-6 / deviation."
+)
+_SPLIT = Message(
+    "Its words are read from its vocabularies. Texts are split at spaces and punctuation, and may have been split in "
+    "another way for training."
 )
 
 
@@ -52,21 +57,24 @@ class PaperNames:
         return f"{src}.weight", f"{tgt}.weight", f"{self.output}.weight", f"{query}.weight"
 
     def describe(
-        self, weights: Mapping[str, Tensor], given: Mapping[str, Any], program: str, **fields: Any
+        self, saved: SavedModel, given: Mapping[str, Any], program: str, *, special: Mapping[str, int], **fields: Any
     ) -> Description:
         """Return the description of a model; equal matrices are tied.
 
         Args:
-            weights: by the keys of the table.
+            saved: the model, with its tensors by the keys of the table.
             given: fields of ModelConfig that are known.
             program: its name, for notes.
+            special: the tokens "pad", "bos" and "eos" in both vocabularies.
             fields: of ModelConfig, for all models of the layout.
         """
+        weights = saved.weights
         src, tgt, output, query = (weights[key] for key in self.landmarks)
         up = weights[f"{self.layer.format(stack='encoder', i=0)}.{self.feed_forward[0]}.weight"]
         d_model, width = tgt.shape[1], query.shape[0]
         tying = "none" if not _is_same(tgt, output) else "three_way" if _is_same(src, tgt) else "target"
         usual = d_model == _USUAL_WIDTH
+        tokenizer = read_pair(saved.folder, (src.shape[0], tgt.shape[0]), special)
         n_heads = given.get("n_heads", _USUAL_HEADS if usual else 0)
         return Description(
             fields={
@@ -82,11 +90,16 @@ class PaperNames:
                 "attention_bias": "all" if self.landmarks[3].removesuffix("weight") + "bias" in weights else "none",
                 "tie_embeddings": tying,
                 "unembed_bias": f"{self.output}.bias" in weights,
+                **{f"{role}_id": token for role, token in special.items()},
                 **fields,
             },
             conventions=[usual_heads(d_model, _USUAL_HEADS, program)] if usual else [],
             questions=[] if usual else [heads_question(width)],
-            notes=[SAMPLE_DEVIATION] if self.norm is without_sample else [],
+            notes=[
+                *([SAMPLE_DEVIATION] if self.norm is without_sample else []),
+                *([_SPLIT] if tokenizer is not None else []),
+            ],
+            tokenizer=tokenizer,
         )
 
     def _n_layers(self, weights: Mapping[str, Tensor], side: int) -> int:

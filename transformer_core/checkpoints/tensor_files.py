@@ -31,7 +31,7 @@ _DTYPES = {  # by their names in the format
 }
 MAX_HEADER = 2**23  # bytes; the largest models need a twentieth of this
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
-_NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model)\.[a-z]+")
+_NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model|vocab.*)\.[a-z]+")
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<i>\d{5})-of-(?P<n>\d{5})(?P<ending>\.\w+)")
 _STEP = re.compile(r"checkpoint-(\d{1,12})")  # folders written by the `transformers` Trainer
 _MOST_LISTED = 1000  # most files checked per folder

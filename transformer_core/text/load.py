@@ -40,6 +40,7 @@ _TRACES = (
     "*.spm",
     "*.tiktoken",
 )
+_PICKLES = (".pt", ".pth", ".pkl", ".pickle")  # word_vocabularies.py reads those of some layouts
 _TRACES_OF_PIECES = ("spiece.model", "sentencepiece*.model", "*.bpe.model")
 
 
@@ -89,7 +90,8 @@ def has_tokenizer(folder: Path) -> bool:
 
 def tokenizer_files(folder: Path) -> Iterator[Path]:
     """Return the files of a tokenizer in a folder, including those of unsupported types."""
-    return (path for name in (*_TRACES, *_TRACES_OF_PIECES) for path in folder.glob(name))
+    traces = (path for name in (*_TRACES, *_TRACES_OF_PIECES) for path in folder.glob(name))
+    return (path for path in traces if path.name == META or path.suffix not in _PICKLES)
 
 
 def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:

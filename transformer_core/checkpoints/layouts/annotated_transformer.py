@@ -24,6 +24,7 @@ NAMES = PaperNames(
     norm=without_sample,
 )
 _POSITIONS = ("src_embed.1.pe", "tgt_embed.1.pe")
+_SPECIAL = {"pad": 2, "bos": 0, "eos": 1}  # tokens of both vocabularies
 
 
 def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
@@ -33,15 +34,13 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     with <s>, </s>, <blank> and <unk>.
     """
     return NAMES.describe(
-        saved.weights,
+        saved,
         given,
         NAME,
+        special=_SPECIAL,
         norm_position="pre",
         layer_norm_eps=1e-12,
         max_seq_len=min(n_positions(saved.weights[key]) for key in _POSITIONS),
-        bos_id=0,
-        eos_id=1,
-        pad_id=2,
     )
 
 

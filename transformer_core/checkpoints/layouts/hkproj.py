@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer as Backend
-from tokenizers import processors
 from torch import Tensor
 
 from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
 from transformer_core.checkpoints.paper_names import PaperNames, without_sample
 from transformer_core.checkpoints.sinusoids import n_positions, stored_positions
 from transformer_core.errors import CheckpointError
-from transformer_core.text.foreign import ROLES, ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.separate import SeparateTokenizers
+from transformer_core.text.word_vocabularies import framed
 
 NAME = "github.com/hkproj/pytorch-transformer"
 NAMES = PaperNames(
@@ -35,7 +34,8 @@ NAMES = PaperNames(
     norm=without_sample,
 )
 _POSITIONS = ("src_pos.pe", "tgt_pos.pe")
-_SPECIAL = {"unk": "[UNK]", "pad": "[PAD]", "bos": "[SOS]", "eos": "[EOS]"}  # tokens 0 to 3 of both vocabularies
+_SPECIAL = ("[UNK]", "[PAD]", "[SOS]", "[EOS]")  # tokens 0 to 3 of both vocabularies
+_IDS = {"pad": 1, "bos": 2, "eos": 3}
 _MOST_BYTES = 2**26  # of a tokenizer's file; a vocabulary of a million words would take half of this
 
 
@@ -45,15 +45,13 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     Source: the repository; until 2023-09-13 a normalization had one gain for all features.
     """
     described = NAMES.describe(
-        saved.weights,
+        saved,
         given,
         NAME,
+        special=_IDS,
         norm_position="pre",
         layer_norm_eps=1e-12,
         max_seq_len=min(n_positions(saved.weights[key]) for key in _POSITIONS),
-        pad_id=1,
-        bos_id=2,
-        eos_id=3,
     )
     d_model = described.fields["d_model"]
     widened = {
@@ -76,10 +74,9 @@ def _tokenizers(folder: Path, weights: Mapping[str, Tensor]) -> SeparateTokenize
     backends = [_read(path) for path in paths] if len(paths) == 2 else []
     sizes = [backend.get_vocab_size() for backend in backends]
     if sides not in (sizes, sizes[::-1]) or sizes == sizes[::-1]:
-        special = {"pad": 1, "bos": 2, "eos": 3}
-        return SeparateTokenizers(*(IdTokenizer(n, special) for n in sides))
+        return SeparateTokenizers(*(IdTokenizer(n, _IDS) for n in sides))
     source, target = backends if sides == sizes else backends[::-1]
-    return SeparateTokenizers(_framed(source, "[SOS] $A [EOS]"), _framed(target, "$A [EOS]"))
+    return SeparateTokenizers(framed(source, _IDS, begins=True), framed(target, _IDS, begins=False))
 
 
 def _read(path: Path) -> Backend:
@@ -87,7 +84,7 @@ def _read(path: Path) -> Backend:
         if path.stat().st_size > _MOST_BYTES:
             raise ValueError("too large")
         backend = Backend.from_str(path.read_text(encoding="utf-8-sig"))
-        if [backend.token_to_id(token) for token in _SPECIAL.values()] != [*range(len(_SPECIAL))]:
+        if [backend.token_to_id(token) for token in _SPECIAL] != [*range(len(_SPECIAL))]:
             raise ValueError("other special tokens")
         return backend
     except Exception as error:  # the library raises bare Exception
@@ -95,15 +92,6 @@ def _read(path: Path) -> Backend:
             "{path} is damaged, or is not a tokenizer of this program; copy it again, or remove it to type token ids",
             path=path,
         ) from error
-
-
-def _framed(backend: Backend, template: str) -> ForeignTokenizer:
-    """Return a tokenizer that puts the program's special tokens around a text."""
-    special = {role: backend.token_to_id(_SPECIAL[role]) if role in _SPECIAL else None for role in ROLES}
-    backend.post_processor = processors.TemplateProcessing(
-        single=template, special_tokens=[(token, i) for i, token in enumerate(_SPECIAL.values())]
-    )
-    return ForeignTokenizer(backend, special)
 
 
 LAYOUTS = (

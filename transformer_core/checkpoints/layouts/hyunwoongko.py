@@ -19,6 +19,7 @@ NAMES = PaperNames(
     embeddings=("encoder.emb.tok_emb", "decoder.emb.tok_emb"),
     output="decoder.linear",
 )
+_SPECIAL = {"pad": 1, "bos": 2, "eos": 3}  # tokens of both vocabularies
 
 
 def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
@@ -26,9 +27,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
 
     Source: the repository, whose vocabularies begin with <unk>, <pad>, <sos> and <eos>.
     """
-    described = NAMES.describe(
-        saved.weights, given, NAME, scale_embeddings=False, layer_norm_eps=1e-12, pad_id=1, bos_id=2, eos_id=3
-    )
+    described = NAMES.describe(saved, given, NAME, special=_SPECIAL, scale_embeddings=False, layer_norm_eps=1e-12)
     length = Convention(
         "max_seq_len",
         256,
@@ -40,7 +39,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "Read as this program has computed it since 2022-12-08; its files do not record which version wrote them, and "
         "older ones normalize differently."
     )
-    return replace(described, conventions=[*described.conventions, length], notes=[version])
+    return replace(described, conventions=[*described.conventions, length], notes=[*described.notes, version])
 
 
 LAYOUTS = (

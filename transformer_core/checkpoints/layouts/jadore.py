@@ -26,6 +26,7 @@ NAMES = PaperNames(
 )
 _POSITIONS = ("encoder.position_enc.pos_table", "decoder.position_enc.pos_table")
 _SCALED = "scale_emb_or_prj"  # what is scaled if the target's embedding is tied: "emb", "prj" or "none"
+_SPECIAL = {"pad": 1, "bos": 2, "eos": 3}  # tokens of both vocabularies
 
 
 def settings(saved: SavedModel) -> Mapping[str, Any]:
@@ -46,14 +47,12 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     Source: the repository since 2020-06-07, whose vocabularies begin with <unk>, <blank>, <s> and </s>.
     """
     described = NAMES.describe(
-        saved.weights,
+        saved,
         given,
         NAME,
+        special=_SPECIAL,
         layer_norm_eps=1e-6,
         max_seq_len=min(n_positions(saved.weights[key]) for key in _POSITIONS),
-        pad_id=1,
-        bos_id=2,
-        eos_id=3,
     )
     is_tied = described.fields["tie_embeddings"] != "none"
     scaled = settings(saved).get(_SCALED, "prj") if is_tied else "none"
