@@ -11,6 +11,7 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.checkpoints import foreign
+from tests.checkpoints.layouts.test_nanogpt import weights_of
 from transformer_core.checkpoints.layout import UndecidedError
 from transformer_core.checkpoints.mapping import MOST_CHARACTERS, problems, shapes_of
 from transformer_core.checkpoints.mapping_draft import draft
@@ -140,3 +141,21 @@ def test_the_draft_of_an_unknown_layout_takes_over_what_fits(folder_of: Callable
     tokens = foreign.batch("gpt2")
     ours, _ = tc.load(tmp_path / "mine.safetensors", options=options)
     torch.testing.assert_close(ours(*tokens), foreign.ours(folder_of("gpt2"))(*tokens))
+
+
+def test_a_layout_that_fits_in_part_can_be_mapped_too(tmp_path: Path):
+    weights = {key.replace("ln_f", "last"): weight for key, weight in weights_of(bias=True).items()}
+    torch.save(weights, tmp_path / "mine.pt")
+    with pytest.raises(UnknownLayoutError, match=r"lacks the weight 'transformer\.ln_f\.weight'") as error:
+        tc.load(tmp_path / "mine.pt", options={"n_heads": 3})
+    text = draft(error.value.shapes, error.value.nearest)
+    incomplete = "\n".join(line for line in text.splitlines() if "last" not in line)
+    options = {"n_heads": 3, "norm_position": "pre", "activation": "gelu"}
+    with pytest.raises(CheckpointError) as refusal:
+        tc.load(tmp_path / "mine.pt", options={**options, "mapping": incomplete})
+    assert not isinstance(refusal.value, UnknownLayoutError)
+    model, _ = tc.load(
+        tmp_path / "mine.pt",
+        options={**options, "mapping": re.sub(r"(last\.(\w+)) = \?", r"\1 = decoder.ln_final.\2", text)},
+    )
+    assert torch.equal(model.decoder.ln_final.bias, weights["transformer.last.bias"])

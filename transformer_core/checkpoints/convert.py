@@ -106,6 +106,10 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
     return FAMILIES[model_type]
 
 
+class KeysError(CheckpointError):
+    """A file that lacks keys of its family's table, or has others."""
+
+
 class FamilyTensors:
     """The tensors of a foreign file by the keys of its family's table, checked against the table."""
 
@@ -135,7 +139,7 @@ class FamilyTensors:
         if heads := sorted({key.rpartition(".")[0] for key in others if _ignored(family, key) is JUDGES}):
             self.notes.append(Message("Its classification head is not used: {name}.", name=", ".join(heads)))
         if missing or unknown:
-            raise CheckpointError(self._complaint(family, missing, unknown, classes))
+            raise KeysError(self._complaint(family, missing, unknown, classes))
 
     def take(self, entry: Entry) -> tuple[str, Tensor]:
         """Return an entry's key in the file, and its tensor, joined if there are several; copies must be equal."""

@@ -21,9 +21,12 @@ from transformer_core.checkpoints.checkpoint import (
     reading_folder,
     refuse_other_tokenizer,
 )
-from transformer_core.checkpoints.convert import OnNote, convert, family_of
+from transformer_core.checkpoints.convert import KeysError, OnNote, convert, family_of
 from transformer_core.checkpoints.file_kinds import refuse_not_fetched
 from transformer_core.checkpoints.foreign import open_foreign, open_module, refuse_options
+from transformer_core.checkpoints.layout import LAYOUT
+from transformer_core.checkpoints.mapping import MAPPING, shapes_of
+from transformer_core.checkpoints.nearest import UnknownLayoutError, nearest_layout
 from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan
 from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
 from transformer_core.config import ModelConfig
@@ -188,7 +191,13 @@ def _read_foreign(
         where=where,
     )
     with ParameterLoader(placement, opened.files) as loader:
-        model = convert(values, weights, where=where, place=loader.place, on_note=on_note)
+        try:
+            model = convert(values, weights, where=where, place=loader.place, on_note=on_note)
+        except KeysError as error:
+            if LAYOUT not in values or values["model_type"] == MAPPING:
+                raise
+            shapes, nearest = shapes_of(opened.files), nearest_layout(opened.files)
+            raise UnknownLayoutError(error.message, shapes=shapes, nearest=nearest) from error
         loader.finish(model)
     for note in opened.notes:
         on_note(note)

@@ -258,7 +258,8 @@ def _described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any])
         fields |= {"unembed": False, "tie_embeddings": "none"}
     if is_learned:
         fields |= {"positions": "learned", "max_seq_len": size("pos_embed.table")}
-    questions = [] if not queries else [heads_question(queries)]
+    questions = [heads_question(queries)] if queries else []
+    fields |= {} if queries else {"n_heads": 1}
     in_tensors = Message("It is not in the tensors.")
     norms = ("pre", "post") if has("ln_final.weight") else ("post", "pre")
     questions.append(Question("norm_position", norms, in_tensors))

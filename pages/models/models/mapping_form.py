@@ -1,11 +1,11 @@
 """The form for weights of an unknown layout: the nearest layout, and a mapping that is checked line by line."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
-from headlight.language import say, say_number
+from headlight.language import say, say_message, say_number
 from pages.models.model_store import ImportRequest
 from pages.shared import prose
 from pages.shared.view.fields import Kept
@@ -39,9 +39,9 @@ def show(request: ImportRequest, error: UnknownLayoutError, discard: Callable[[]
             )
         )
         prose.html(
-            "<dl class='hl-names'>{}</dl>",
+            "<div class='hl-names'>{}</div>",
             prose.each(
-                "<dt>{}</dt><dd>{}</dd>",
+                "<span>{}</span><span>{}</span>",
                 [
                     (say("fit"), _named(nearest.fitting)),
                     (say("unknown"), _named(nearest.unknown)),
@@ -65,7 +65,8 @@ def show(request: ImportRequest, error: UnknownLayoutError, discard: Callable[[]
         if len(wrong) > MOST_NAMED:
             prose.small(say_number(len(wrong) - MOST_NAMED, "{n} more problem", "{n} more problems"))
     with st.container(horizontal=True):
-        is_complete = st.button(say("Import"), type="primary", key="import-mapping-button", disabled=bool(wrong))
+        look: Literal["primary", "secondary"] = "secondary" if wrong else "primary"
+        is_complete = st.button(say("Import"), type=look, key="import-mapping-button", disabled=bool(wrong))
         st.button(say("Discard"), key="import-discard", on_click=discard)
     return {MAPPING: text} if is_complete else None
 
@@ -78,5 +79,5 @@ def _named(names: Iterable[str]) -> str:
 def _in_words(problem: Problem) -> str:
     """Return a problem as a sentence, with the number of its line."""
     if not problem.line:
-        return prose.sentence(problem.why)
+        return say_message(problem.why)
     return say("Line {line}: {why}", line=problem.line, why=problem.why)

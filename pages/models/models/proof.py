@@ -31,7 +31,7 @@ theirs = GPT(
 )
 saved = torch.load({source!r}, map_location="cpu", weights_only=True)
 weights = saved.get("model", saved)
-theirs.load_state_dict({{key.removeprefix("_orig_mod."): weight for key, weight in weights.items()}})
+theirs.load_state_dict({{key.removeprefix("_orig_mod."): value for key, value in weights.items()}})
 """,
     "raschka_gpt": """\
 from gpt import GPTModel  # the class of the book
@@ -73,7 +73,7 @@ def show(card: ModelCard) -> None:
                 "print the largest difference at each site, in the order of the forward pass."
             )
         )
-        st.code(lines(card.path, name, str(values.get("format", "")), card.config), language="python")
+        st.code(lines(card.path, name, str(values.get("format", "")), card.config), language="python", wrap_lines=True)
         prose.small(say("They print, for example:"))
         st.code(_PRINTED.format(stack="encoder" if card.config.has_encoder else "decoder"), language=None)
         prose.small(say("If both differ, the last line names the first site that does."))
@@ -84,12 +84,13 @@ def lines(path: str, source: str, model_format: str, config: ModelConfig) -> str
 
     Args:
         path: of its checkpoint.
-        source: where it was imported from: a path or an id of the Hub.
+        source: where it was imported from: a path, an id of the Hub, or the name of an upload.
         model_format: of the source: a model_type of the `transformers` library, or of a layout.
         config: of the model.
     """
     from transformer_core.checkpoints.families import FAMILIES
 
+    source = source if "/" in source or "\\" in source else f"path/to/{source}"
     name = _CLASSES[config.architecture] if config.unembed else "AutoModel"
     template = _OF_LIBRARY if model_format in FAMILIES else _OF_PROGRAMS.get(model_format, _OF_OTHERS)
     sizes = [config.input_vocab_size, *([config.vocab_size] if config.architecture == "encoder_decoder" else [])]
