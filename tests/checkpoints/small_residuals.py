@@ -19,11 +19,17 @@ GRANITE = {
     **LLAMA,
     **{"embedding_multiplier": 3.0, "logits_scaling": 0.4, "residual_multiplier": 0.6, "attention_multiplier": 0.5},
 }
+KINDS = ["full_attention", "sliding_attention", "sliding_attention"]
+OLMO3 = {
+    "sliding_attention": {"rope_type": "default", "rope_theta": 300.0},
+    "full_attention": {"rope_type": "yarn", "rope_theta": 300.0, "factor": 4.0, "original_max_position_embeddings": 24},
+}
 UNEVEN = {**LLAMA, "num_attention_heads": 6, "num_key_value_heads": 2, "hidden_size": 48}
+GEMMA3 = {**LLAMA, "head_dim": 14, "sliding_window": 5, "query_pre_attn_scalar": 9, "rope_parameters": IN_KINDS}
+COHERE2 = {**LLAMA, "logit_scale": 0.7, "sliding_window": 5, "layer_types": KINDS}
 
 _gemma = partial(decoder, "Gemma", "ForCausalLM", {**LLAMA, "head_dim": 14})
 _gemma2 = partial(decoder, "Gemma2", "ForCausalLM", {**LLAMA, "head_dim": 14, "sliding_window": 5})
-GEMMA3 = {**LLAMA, "head_dim": 14, "sliding_window": 5, "query_pre_attn_scalar": 9, "rope_parameters": IN_KINDS}
 _granite = partial(decoder, "Granite", "ForCausalLM", GRANITE)
 _stablelm = partial(decoder, "StableLm", "ForCausalLM", UNEVEN)
 _cohere = partial(decoder, "Cohere", "ForCausalLM", {**UNEVEN, "logit_scale": 0.7})
@@ -34,6 +40,9 @@ SMALL: Mapping[str, Small] = {
     "gemma2-uncapped": _gemma2(attn_logit_softcapping=None, final_logit_softcapping=None, attention_bias=True),
     "gemma3_text": Small("Gemma3TextConfig", "Gemma3ForCausalLM", GEMMA3, ("decoder",)),
     "olmo2": decoder("Olmo2", "ForCausalLM", UNEVEN),
+    "olmo3": decoder(
+        "Olmo3", "ForCausalLM", {**LLAMA, "sliding_window": 5, "rope_parameters": OLMO3, "layer_types": KINDS}
+    ),
     "granite": replace(_granite(tie_word_embeddings=True), final_scale=3.0 * 0.4),
     "granite-untied": replace(_granite(attention_bias=True, mlp_bias=True), final_scale=0.4),
     "stablelm": _stablelm(use_qkv_bias=True),
@@ -42,5 +51,6 @@ SMALL: Mapping[str, Small] = {
     "cohere-plus": replace(
         _cohere(use_qk_norm=True, attention_bias=True, tie_word_embeddings=False), final_scale=1 / 0.7
     ),
+    "cohere2": replace(decoder("Cohere2", "ForCausalLM", COHERE2), final_scale=1 / 0.7),
     "nanochat": decoder("NanoChat", "ForCausalLM", {**UNEVEN, "final_logit_softcapping": 2.0}),
 }

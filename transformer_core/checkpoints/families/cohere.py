@@ -1,23 +1,38 @@
-"""Cohere's Command R: decoder-only, parallel sub-layers with one shared normalization, interleaved rotary, gated."""
+"""Cohere and Cohere 2: decoder-only, parallel sub-layers with one shared normalization, interleaved rotary, gated."""
 
 from dataclasses import replace
+from typing import Any
 
 from transformer_core.checkpoints.families import llama
-from transformer_core.checkpoints.family import Entry, Family, scaled
+from transformer_core.checkpoints.family import Entry, Family, scaled, windows
 from transformer_core.checkpoints.options import Options
-from transformer_core.config import ModelConfig
+from transformer_core.config import ModelConfig, QKNormScope
 
 
-def read(options: Options) -> ModelConfig:
+def read_cohere(options: Options) -> ModelConfig:
     """Return our configuration of a Cohere; the library's class is its only description."""
-    options.idle("logit_scale")  # in the weights
     is_normalized = options.switch("use_qk_norm", False)
+    scope: QKNormScope = "per_head" if is_normalized else "shared"
+    return replace(_read(options, usual_base=500_000.0), qk_norm=is_normalized, qk_norm_scope=scope)
+
+
+def read_cohere2(options: Options) -> ModelConfig:
+    """Return our configuration of a Cohere 2, whose layers have a window or no positions (Yang et al. 2025)."""
+    n_layers, width = options.n_layers("num_hidden_layers"), options.whole_or_null("sliding_window", 4096)
+    every = max(1, options.whole("sliding_window_pattern", 4))
+    window = windows(options, n_layers, width, usual=range(every - 1, n_layers, every))
+    rotary = {"layers_without_rotation": window.get("layers_without_window", ())}
+    return _read(options, window=window, rotary=rotary)
+
+
+def _read(options: Options, **differences: Any) -> ModelConfig:
+    options.idle("logit_scale")  # in the weights
     config = llama.read(
         options,
         attention_bias="all" if options.switch("attention_bias", False) else "none",
-        usual_base=500_000.0,
         is_tied=True,
         tokens=(5, 255_001, 0),
+        **differences,
     )
     return replace(
         config,
@@ -25,8 +40,6 @@ def read(options: Options) -> ModelConfig:
         norm="layer_without_bias",
         layer_norm_eps=options.number("layer_norm_eps", 1e-5),
         parallel_residual=True,
-        qk_norm=is_normalized,
-        qk_norm_scope="per_head" if is_normalized else "shared",
     )
 
 
@@ -41,6 +54,8 @@ def keys(config: ModelConfig, *, of_logits: float = 1.0, attention_factor: float
     return scaled(entries, {"decoder.ln_final.weight": of_logits if config.unembed else 1.0})
 
 
-FAMILIES = (
-    Family(model_type="cohere", read=read, keys=keys, head=llama.HEAD, prefix="model.", beyond_config=constants),
+READERS = {"cohere": read_cohere, "cohere2": read_cohere2}
+FAMILIES = tuple(
+    Family(model_type=model_type, read=reader, keys=keys, head=llama.HEAD, prefix="model.", beyond_config=constants)
+    for model_type, reader in READERS.items()
 )

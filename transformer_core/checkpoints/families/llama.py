@@ -325,7 +325,8 @@ def query_factors(config: ModelConfig, factor: float) -> dict[str, Tensor]:
         return {}
     of_head = torch.ones(config.d_head, dtype=torch.float64)
     of_head[: config.n_rotated] = factor
-    name, factors = ("q_norm", of_head) if config.qk_norm else ("q", of_head.repeat(config.n_heads))
+    name = "q_norm" if config.qk_norm else "q"
+    factors = of_head if config.qk_norm and config.qk_norm_scope == "shared" else of_head.repeat(config.n_heads)
     each = enumerate(map(config.at_layer, range(config.n_decoder_layers)))
     layers = [i for i, one in each if one.has_rotary_positions and one.rotary_scaling == config.rotary_scaling]
     parts = ("weight", "bias")
