@@ -28,7 +28,7 @@ FALCON = {
     **{"hidden_size": 36, "num_hidden_layers": 3, "num_attention_heads": 3, "ffn_hidden_size": 50},
     **{"max_position_embeddings": N_POSITIONS},
 }
-FALCON_40B = {"new_decoder_architecture": True, "num_attention_heads": 6, "num_kv_heads": 2}
+FALCON_40B: dict[str, Any] = {"new_decoder_architecture": True, "num_attention_heads": 6, "num_kv_heads": 2}
 FALCON_RW = {"alibi": True, "parallel_attn": False, "multi_query": False, "bias": True}
 MPT = {**TOKENS, "d_model": 36, "n_layers": 3, "n_heads": 3, "max_seq_len": N_POSITIONS}
 
@@ -51,11 +51,17 @@ def _yarn(**changes: Any) -> dict[str, Any]:
     return {"num_key_value_heads": 1, "rope_parameters": yarn | changes}
 
 
-LONGROPE = {
-    **{"rope_type": "longrope", "rope_theta": 300.0, "short_factor": [1.0, 1.3, 2.5, 4.0, 5.0]},
-    **{"long_factor": [9.0] * 5, "partial_rotary_factor": 0.84},
+LONGROPE: dict[str, Any] = {
+    "rope_parameters": {
+        **{"rope_type": "longrope", "rope_theta": 300.0, "short_factor": [1.0, 1.3, 2.5, 4.0, 5.0]},
+        **{"long_factor": [9.0] * 5, "partial_rotary_factor": 0.84},
+    },
+    "original_max_position_embeddings": 90,
 }
-NO_ROPE = {"rope_parameters": {"rope_type": "default", "rope_theta": 300.0}, "no_rope_layers": [1, 0, 1]}
+NO_ROPE: dict[str, Any] = {
+    "rope_parameters": {"rope_type": "default", "rope_theta": 300.0},
+    "no_rope_layers": [1, 0, 1],
+}
 
 SMALL: Mapping[str, Small] = {
     "gpt2-divided": _gpt2(scale_attn_by_inverse_layer_idx=True),
@@ -70,17 +76,10 @@ SMALL: Mapping[str, Small] = {
     "mpt": decoder("Mpt", "ForCausalLM", MPT),
     "gpt_bigcode": _big_code(),
     "gpt_bigcode-multi-head": _big_code(multi_query=False),
-    "phi": _phi(num_key_value_heads=1),
-    "phi-qk-norm": _phi(qk_layernorm=True),
-    "phi3": _llama("Phi3", num_key_value_heads=1, sliding_window=5),
-    "phi3-longrope": _llama("Phi3", rope_parameters=LONGROPE, original_max_position_embeddings=90),
-    "smollm3": _llama("SmolLM3", num_key_value_heads=1, **NO_ROPE),
-    "smollm3-window": _llama(
-        "SmolLM3", **{**NO_ROPE, "num_key_value_heads": 1, "use_sliding_window": True, "sliding_window": 4}
-    ),
+    "phi": _phi(num_key_value_heads=1, qk_layernorm=True),
+    "phi3": _llama("Phi3", **LONGROPE, num_key_value_heads=1, sliding_window=5),
+    "smollm3": _llama("SmolLM3", **NO_ROPE, num_key_value_heads=1, use_sliding_window=True, sliding_window=4),
     "llama-yarn": _llama("Llama", **_yarn(beta_fast=2.0, beta_slow=0.5)),
-    "llama-dynamic": _llama("Llama", rope_parameters={"rope_type": "dynamic", "rope_theta": 300.0, "factor": 4.0}),
-    "qwen2-yarn": _llama("Qwen2", **_yarn(mscale=0.7, mscale_all_dim=1.2)),
     "qwen3-yarn": _llama("Qwen3", head_dim=14, **_yarn(attention_factor=1.3)),
     "qwen3-windows": _llama(
         "Qwen3", head_dim=14, num_key_value_heads=1, use_sliding_window=True, sliding_window=5, max_window_layers=2

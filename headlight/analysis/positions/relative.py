@@ -32,8 +32,8 @@ def alibi_by_distance(n_heads: int, n_positions: int, scale: float = 1.0) -> Flo
 
 
 def _alibi(n_heads: int, scale: float) -> AlibiBias:
-    shape = {"vocab_size": 4, "d_model": 2 * n_heads, "n_heads": n_heads}
-    return AlibiBias(ModelConfig(**shape, positions="alibi", alibi_scale=scale))
+    width = 2 * n_heads
+    return AlibiBias(ModelConfig(vocab_size=4, d_model=width, n_heads=n_heads, positions="alibi", alibi_scale=scale))
 
 
 def alibi_matrix(n_heads: int, head: int, n_positions: int, scale: float = 1.0) -> Float[np.ndarray, "query key"]:

@@ -9,7 +9,10 @@ import pytest
 import transformer_core as tc
 from tests.checkpoints import foreign
 from transformer_core.checkpoints.families import FAMILIES
+from transformer_core.checkpoints.families.llama import attention_factor
+from transformer_core.checkpoints.options import Options
 from transformer_core.errors import CheckpointError
+from transformer_core.model.rotary import rotary_frequencies
 
 GPT2: dict[str, Any] = {  # the smallest model
     **{"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1},
@@ -403,6 +406,37 @@ def test_what_is_not_computed_here_is_refused(published: dict[str, Any], changes
         (name,) = change
         with pytest.raises(CheckpointError, match=name):
             config(published, **change)
+
+
+YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 64}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"mscale": 0.7, "mscale_all_dim": 1.2},
+        {"mscale": 0.7},
+        {"attention_factor": 1.3, "beta_fast": 4.0, "beta_slow": 0.5},
+        {"factor": 0.5},
+        {"original_max_position_embeddings": 4},  # all pairs turn less than once
+        {"original_max_position_embeddings": 10**6, "factor": 2.0},
+        {"beta_fast": 1.001},  # one pair
+    ],
+)
+def test_yarn_has_the_frequencies_and_the_factor_of_the_library(changes: dict[str, float]):
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    theirs = foreign.library().LlamaConfig(hidden_size=64, num_attention_heads=2, rope_parameters={**YARN, **changes})
+    frequencies, factor = ROPE_INIT_FUNCTIONS["yarn"](theirs)
+    values = theirs.to_dict()
+    assert rotary_frequencies(config(values)).tolist() == pytest.approx(frequencies.tolist(), rel=1e-5)
+    assert attention_factor(Options(values, where="")) == {"attention_factor": pytest.approx(factor)}
+
+
+def test_dynamic_scaling_is_none_up_to_the_length_in_training():
+    dynamic, plain = ({"rope_type": kind, "rope_theta": 500.0, "factor": 4.0} for kind in ("dynamic", "default"))
+    assert config(SMOL, rope_scaling=dynamic) == config(SMOL, rope_scaling=plain)
 
 
 def test_kinds_of_rotation_that_are_not_known():

@@ -73,9 +73,9 @@ def is_mask(table: Tensor, config: ModelConfig) -> bool:
     n = table.shape[-1] if table.ndim else 0
     if table.numel() != n * n:
         return False
-    rule = {"n_queries": n, "n_keys": n, "device": table.device, "is_causal": True}
-    masks = (AttentionMask(**rule, window=window).write_out() for window in (None, config.sliding_window))
-    return any(torch.equal(table.reshape(1, 1, n, n).bool(), mask) for mask in masks)
+    causal = AttentionMask(n_queries=n, n_keys=n, device=table.device, is_causal=True)
+    masks = (causal, causal.in_window(config.sliding_window))
+    return any(torch.equal(table.reshape(1, 1, n, n).bool(), mask.write_out()) for mask in masks)
 
 
 MASKS = Ignored(r"(.*\.)?attn\.attention\.bias", Message("the mask, which follows from the configuration"), is_mask)
