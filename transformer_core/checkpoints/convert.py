@@ -64,6 +64,13 @@ def convert(
     config = source.config
     model = assemble(config)
     expected = {name: parameter.shape for name, parameter in _own_parameters(model).items()}
+    if unlike := expected.keys() ^ {name for entry in source.entries for name in entry.names}:
+        raise CheckpointError(
+            "{where}: a {family} with these options would have other parameters, such as {name}; choose other options",
+            where=where,
+            family=family.model_type,
+            name=min(unlike),
+        )
     precision: torch.dtype | None = None
     for entry in source.entries:
         key, weight = source.take(entry)
@@ -72,8 +79,6 @@ def convert(
             own = part if len(entry.names) == 1 else part.clone(memory_format=torch.contiguous_format)
             placed = own.to(precision) if place is None else place(name, own)
             put(model, [name], nn.Parameter(placed.contiguous()))
-            del expected[name]
-    assert not expected, f"the table of {family.model_type} fills no {min(expected)}"
     model.tie()
     if place is None:
         model.to(dtype=precision)  # including buffers

@@ -143,12 +143,16 @@ def rotate(x: Tensor, base: float, *, n: int | None = None, sign: float = 1.0) -
     return torch.cat([first * cos - second * sin, first * sin + second * cos, rest], dim=-1)
 
 
-def litgpt(tmp_path: Path, *, is_llama: bool, is_old: bool = False) -> tuple[Path, dict[str, Any], Forward]:
-    """A Llama of two groups of queries, or a GPT-NeoX with parallel sub-layers, of which a quarter is rotated."""
+def litgpt(
+    tmp_path: Path, *, is_llama: bool, is_old: bool = False, is_gemma: bool = False
+) -> tuple[Path, dict[str, Any], Forward]:
+    """A Llama or Gemma of two groups of queries, or a GPT-NeoX with parallel sub-layers that rotates a third."""
     groups, d, inner = (2 if is_llama else HEADS), WIDTH // HEADS, 70
     parts = ("weight",) if is_llama else ("weight", "bias")
     shapes = {"attn.qkv": ((HEADS + 2 * groups) * d, WIDTH), "attn.proj": (WIDTH, WIDTH), "norm_1": (WIDTH,)}
     shapes |= {"norm_2": (WIDTH,), "mlp.proj": (WIDTH, inner)}
+    if is_gemma:
+        shapes |= {"post_attention_norm": (WIDTH,), "post_mlp_norm": (WIDTH,), "attn.norm_q": (d,), "attn.norm_k": (d,)}
     shapes |= dict.fromkeys(("mlp.fc_1", "mlp.fc_2") if is_llama else ("mlp.fc",), (inner, WIDTH))
     named = {f"transformer.h.{i}.{name}": shape for i in range(LAYERS) for name, shape in shapes.items()}
     w = {
@@ -168,6 +172,11 @@ def litgpt(tmp_path: Path, *, is_llama: bool, is_old: bool = False) -> tuple[Pat
     values |= {"rope_base": 500, "rotary_percentage": 1.0 if is_llama else 0.34, "intermediate_size": inner}
     values |= {"norm_class_name": "RMSNorm" if is_llama else "LayerNorm", "bias": not is_llama, "n_expert": 0}
     values |= {"mlp_class_name": "LLaMAMLP" if is_llama else "GptNeoxMLP", "parallel_residual": not is_llama}
+    if is_gemma:
+        values |= {"name": "Gemma-3-own", "mlp_class_name": "GemmaMLP", "gelu_approximate": "tanh", "norm_qk": True}
+        values |= {"scale_embeddings": True, "post_attention_norm": True, "post_mlp_norm": True}
+        values |= {"attention_scores_scalar": 30, "sliding_window_size": 7, "sliding_window_indices": [1, 0]}
+        values |= {"final_logit_softcapping": 30.0, "attention_logit_softcapping": None}
     (tmp_path / "model_config.yaml").write_text(yaml.dump(values))
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')  # of the model that it was made from
 
@@ -175,25 +184,33 @@ def litgpt(tmp_path: Path, *, is_llama: bool, is_old: bool = False) -> tuple[Pat
         return F.linear(x, w[f"{name}.weight"], w.get(f"{name}.bias"))
 
     def norm(x: Tensor, name: str) -> Tensor:
-        weight = w[f"{name}.weight"]
+        weight = w[f"{name}.weight"] + (1 if is_gemma else 0)
         return rms(x, weight) if is_llama else F.layer_norm(x, (WIDTH,), weight, w[f"{name}.bias"])
 
     def forward(tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
-        x, patterns = w["transformer.wte.weight"][tokens], []
+        x, patterns = w["transformer.wte.weight"][tokens] * (WIDTH**0.5 if is_gemma else 1), []
         for i in range(LAYERS):
             h = f"transformer.h.{i}"
             q, k, v = linear(norm(x, f"{h}.norm_1"), f"{h}.attn.qkv").split([WIDTH, groups * d, groups * d], dim=-1)
-            n = d if is_llama else 4
-            z, pattern = attend(rotate(split(q, HEADS), 500, n=n), rotate(split(k, groups), 500, n=n), split(v, groups))
+            q, k, v = split(q, HEADS), split(k, groups), split(v, groups)
+            if is_gemma:
+                q, k = norm(q, f"{h}.attn.norm_q") * (d / 30) ** 0.5, norm(k, f"{h}.attn.norm_k")
+            q, k = (rotate(part, 500, n=d if is_llama else 4) for part in (q, k))
+            z, pattern = attend(q, k, v, window=7 if is_gemma and i == 0 else None)
             patterns.append(pattern)
-            attended = x + linear(z, f"{h}.attn.proj")
+            z = linear(z, f"{h}.attn.proj")
+            attended = x + (norm(z, f"{h}.post_attention_norm") if is_gemma else z)
             y = norm(attended if is_llama else x, f"{h}.norm_2")
             if is_llama:
-                y = F.silu(linear(y, f"{h}.mlp.fc_1")) * linear(y, f"{h}.mlp.fc_2")
+                gate = linear(y, f"{h}.mlp.fc_1")
+                gate = F.gelu(gate, approximate="tanh") if is_gemma else F.silu(gate)
+                y = gate * linear(y, f"{h}.mlp.fc_2")
             else:
                 y = F.gelu(linear(y, f"{h}.mlp.fc"))
-            x = attended + linear(y, f"{h}.mlp.proj")
-        return norm(x, "transformer.ln_f") @ w["lm_head.weight"].T, patterns
+            y = linear(y, f"{h}.mlp.proj")
+            x = attended + (norm(y, f"{h}.post_mlp_norm") if is_gemma else y)
+        logits = norm(x, "transformer.ln_f") @ w["lm_head.weight"].T
+        return 30 * torch.tanh(logits / 30) if is_gemma else logits, patterns
 
     return tmp_path / "lit_model.pth", {}, forward
 
@@ -211,6 +228,11 @@ def litgpt_old_llama(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
 @case
 def litgpt_old_neox(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
     return litgpt(tmp_path, is_llama=False, is_old=True)
+
+
+@case
+def litgpt_gemma(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    return litgpt(tmp_path, is_llama=True, is_gemma=True)
 
 
 @case

@@ -209,6 +209,8 @@ def test_what_is_wrong_or_unclear_is_named(tmp_path: Path):
     theirs.third_embed = nn.Embedding(61, 24)
     torch.save(theirs.state_dict(), tmp_path / "model.pt")
     assert "do not show which is the token embedding" in refusal(tmp_path, embedding=None)
+    torch.save(theirs.transformer.state_dict(), tmp_path / "model.pt")
+    assert "no token embedding of their width" in refusal(tmp_path, embedding=None, output=None, position_table=None)
 
 
 @pytest.mark.parametrize(("options", "key"), [({"kdim": 20}, "q_proj_weight"), ({"add_bias_kv": True}, "bias_k")])

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer_core.checked_fields import is_above_zero
 from transformer_core.checkpoints.family import Entry, embeddings, fused, module
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
@@ -87,11 +88,16 @@ def _fields(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
         fields |= _rotary_scaling(options)
     if options.value("norm_qk_type") == "olmo2" and options.switch("norm_qk", False):
         fields["qk_norm_scope"] = "joint"
-    width = options.whole_or_null("sliding_window_size")
-    if width is not None:
-        layers = options.value("sliding_window_indices") or [1] * options.whole("n_layer")
-        fields["sliding_window"] = width
-        fields["layers_without_window"] = tuple(i for i in range(options.whole("n_layer")) if not layers[i])
+    if (width := options.whole_or_null("sliding_window_size")) is not None:
+        n = options.n_layers("n_layer")
+        layers = options.value("sliding_window_indices", [1] * n)
+        if not isinstance(layers, list) or len(layers) < n:
+            raise options.error("sliding_window_indices", Message("expected a number for each layer"))
+        fields |= {"sliding_window": width, "layers_without_window": tuple(i for i in range(n) if not layers[i])}
+        if fields["layers_without_window"] and "rotary_base" in fields:
+            if "rotary_scaling" in fields:
+                raise options.error("sliding_window_size", Message("it is only supported without RoPE scaling"))
+            fields["rotary_base_in_window"] = fields["rotary_base"]  # one RoPE for all layers
     return fields
 
 
@@ -182,7 +188,7 @@ def _rearranged(
     """Return the tensors by the keys of the table: queries, keys and values stacked, gains and scales multiplied in."""
     is_gemma, scalar = "Gemma" in str(about.get("name")), about.get("attention_scores_scalar")
     d_head = fields.get("d_head") or fields["d_model"] // fields.get("n_heads", 1)
-    scale = math.sqrt(d_head / scalar) if scalar else 1.0  # of the scores
+    scale = math.sqrt(d_head / scalar) if is_above_zero(scalar) else 1.0  # of the scores
     is_normed = fields["qk_norm"]
     computed: dict[str, Callable[[], Tensor]] = {}
     for key in weights:

@@ -53,7 +53,7 @@ def settings(saved: SavedModel) -> Mapping[str, Any]:
     Raises:
         CheckpointError: the file is damaged.
     """
-    match = re.fullmatch(r"model_(\d+)\.\w+", saved.paths[0].name)
+    match = next((match for path in saved.paths if (match := re.fullmatch(r"model_(\d+)\.\w+", path.name))), None)
     path = saved.folder / (f"meta_{match[1]}.json" if match else "meta.json")
     if not path.is_file():
         return saved.config

@@ -65,7 +65,7 @@ def settings(saved: SavedModel) -> Mapping[str, Any]:
     fields = {ours: values[theirs] for theirs, ours in _NAMES.items() if values.get(theirs) is not None}
     if "normalization_type" in values:
         norm = values["normalization_type"]
-        if norm not in _NORMS:
+        if not isinstance(norm, str | None) or norm not in _NORMS:
             choices = ", ".join(map(str, _NORMS))
             raise options.error("normalization_type", Message("supported are {choices}", choices=choices))
         fields["norm"] = _NORMS[norm]
