@@ -26,8 +26,15 @@ _USUAL = {
 }
 
 # The files of older families, before tokenizer.json; transformers reads them.
-_OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",), ("tokenizer.model",))
+_OLDER_LAYOUTS = (
+    ("vocab.json", "merges.txt"),
+    ("vocab.txt",),
+    ("spiece.model",),
+    ("tokenizer.model",),
+    ("sentencepiece.bpe.model",),
+)
 _MARIAN = ("source.spm", "target.spm", "vocab.json")
+_M2M100 = ("vocab.json", "sentencepiece.bpe.model")
 
 # Any file of a tokenizer, including unsupported types.
 _TRACES = (
@@ -76,6 +83,10 @@ def _from_values(values: dict[str, Any]) -> Tokenizer:
         return CharacterTokenizer.from_values(about)
     if about["kind"] == "separate":
         return SeparateTokenizers(_from_values(values["source"]), _from_values(values["target"]))
+    if about["kind"] == "m2m100":
+        from transformer_core.text.m2m100 import M2M100Tokenizer
+
+        return M2M100Tokenizer.from_values(values, about)
     if about["kind"] == "marian":
         from transformer_core.text.marian import MarianTokenizer
 
@@ -115,6 +126,10 @@ def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
         return load_marian(folder)
     if _has(folder, ("tokenizer.json",)):
         return _load_fast(folder)
+    if _has(folder, _M2M100):
+        from transformer_core.text.m2m100 import load_m2m100
+
+        return load_m2m100(folder)
     if any(_has(folder, layout) for layout in _OLDER_LAYOUTS):
         return _load_older(folder)
     if _has(folder, (META,)):
