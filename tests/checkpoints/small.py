@@ -1,4 +1,4 @@
-"""What small models of the `transformers` library are made of; those of each group are in a file of their own."""
+"""What small models of the `transformers` library are made of; those of each group are in a separate file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ import transformer_core as tc
 from tests.checkpoints import foreign
 from transformer_core.checkpoints.convert import convert, family_of
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import EVERYWHERE, Family
+from transformer_core.checkpoints.family import EVERYWHERE, Entry, Family, scaled
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
 from transformer_core.model.transformer import assemble
@@ -55,6 +55,11 @@ def test_the_table_uses_every_key_once_and_fills_every_parameter_once(name: str,
     assert sorted(filled) == sorted(parameters - tied[model.config.tie_embeddings])
     again = assemble(tc.ModelConfig.from_dict(model.config.to_dict()))  # as a checkpoint of ours has it
     assert [n for n, _ in again.named_parameters()] == [n for n, _ in model.named_parameters()]
+
+
+def test_a_product_with_a_weight_of_16_bits_is_not_rounded_to_them():
+    (entry,) = scaled([Entry("theirs", ("ours",))], {"ours": 1 / 3})
+    torch.testing.assert_close(entry.cut(torch.ones(2, dtype=torch.bfloat16))[0], torch.full((2,), 1 / 3))
 
 
 @pytest.mark.parametrize("name", foreign.LIBRARY)
