@@ -138,7 +138,13 @@ class _Search:
         named = self._named("embedding") or sorted(
             candidates, key=lambda key: _speaks_of(key, _TARGET) and not _speaks_of(key, _SOURCE)
         )
-        if not 1 <= len(named) <= len(self._stacks):
+        if not named:
+            raise CheckpointError(
+                "{where} contains torch.nn layers, but no token embedding of their width; save the state dict of the "
+                "whole model",
+                where=self._where,
+            )
+        if len(named) > len(self._stacks):
             raise self._unclear("embedding", Message("the token embedding"), named)
         return named
 

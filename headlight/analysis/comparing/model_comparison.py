@@ -1,5 +1,6 @@
 """Two implementations of one model, side by side: where do they first differ?"""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -65,7 +66,7 @@ class ModelComparison:
 def compare_models(
     ours: Transformer,
     theirs: nn.Module,
-    *tokens: Int[Tensor, "batch pos"],
+    *tokens: Int[Tensor, "batch _"],
     run: Callable[..., Any] | None = None,
     options: Mapping[str, Any] | None = None,
     tolerance: float | None = None,
@@ -199,7 +200,7 @@ def _is_z(one: _Value) -> bool:
 
 def _matched(values: Sequence[_Value], pairs: Mapping[str, ModulePair], their_values: TheirValues) -> Iterator[_Match]:
     """Yield each value of ours with theirs; the same tensor is compared once."""
-    n_calls: Counter[tuple[str, str, int]] = Counter()
+    n_calls: Counter[tuple[str, str, str]] = Counter()  # of modules, also of those that several of our layers share
     seen: set[int] = set()
     patterns = [one for one in values if one.kind == "pattern"]
     their_patterns = iter(their_values.patterns if len(their_values.patterns) == len(patterns) else ())
@@ -210,7 +211,7 @@ def _matched(values: Sequence[_Value], pairs: Mapping[str, ModulePair], their_va
             continue
         pair = pairs[one.module]
         calls = (their_values.inputs if one.kind == "input" else their_values.outputs)[pair.theirs]
-        key = (pair.theirs, one.kind, pair.index)
+        key = (pair.theirs, one.kind, re.sub(r"\d+", "*", one.module))
         n_calls[key] += 1
         if id(one.value) in seen or n_calls[key] > len(calls):
             continue
