@@ -25,7 +25,9 @@ _PAGE = """\
 <style>{style}</style>
 </head>
 <body>
-{part}<script>{script}</script>
+<main>
+{part}</main>
+<script>{script}</script>
 </body>
 </html>
 """
