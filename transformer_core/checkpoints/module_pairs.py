@@ -100,7 +100,7 @@ def _described(
     """Return the family of their model, and its tensors by the keys of the family's table."""
     is_of_library = hasattr(getattr(theirs, "config", None), "to_dict")
     opened = open_module(theirs, where=where, options=None if is_of_library else {**asdict(ours.config), **options})
-    return family_of(opened.values, where=where), opened.weights
+    return family_of(opened.values, where=where).of_file(opened.values, where=where), opened.weights
 
 
 def _refuse_other_weights(ours: Transformer, entry: Entry, key: str, weight: Tensor, where: str) -> None:

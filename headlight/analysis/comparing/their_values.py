@@ -61,9 +61,9 @@ def _hooked(model: nn.Module, name: str, values: TheirValues) -> Any:
 
 
 def _first_tensor(value: Any) -> Tensor:
-    """Return the first tensor of a value, which may be a tuple."""
+    """Return a copy of the first tensor of a value, which may be a tuple; the model may change it in place."""
     parts = value if isinstance(value, tuple | list) else (value,)
-    return next((part.detach() for part in parts if isinstance(part, Tensor)), torch.empty(0))
+    return next((part.detach().clone() for part in parts if isinstance(part, Tensor)), torch.empty(0))
 
 
 class _Patterns(TorchFunctionMode):

@@ -43,11 +43,17 @@ LLAMA = ("LlamaForCausalLM", foreign.LLAMA | {"max_position_embeddings": 96})
 MISTRAL = ("MistralForCausalLM", foreign.LLAMA | {"max_position_embeddings": 96, "sliding_window": 32})
 T5 = ("T5ForConditionalGeneration", foreign.T5 | {"relative_attention_max_distance": 40})
 MARIAN = ("MarianMTModel", foreign.MARIAN | {"max_position_embeddings": 96})
+NEOX = ("GPTNeoXForCausalLM", foreign.NEOX | {"max_position_embeddings": 96})
+ALBERT = ("AlbertForMaskedLM", foreign.SMALL["albert"].values | {"max_position_embeddings": 96})
+FALCON = ("FalconForCausalLM", foreign.SMALL["falcon"].values | {"max_position_embeddings": 96})
 FAULTS: dict[str, tuple[tuple[str, dict[str, Any]], Plant, str]] = {
     "gpt2": (GPT2, lambda model: None, NONE),
     "mistral": (MISTRAL, lambda model: None, NONE),
     "t5": (T5, lambda model: None, NONE),
     "marian": (MARIAN, lambda model: None, NONE),
+    "gpt_neox, whose output layer has another name in files": (NEOX, lambda model: None, NONE),
+    "albert, whose layers share their modules": (ALBERT, lambda model: None, NONE),
+    "falcon, which adds in place": (FALCON, lambda model: None, NONE),
     "causal mask missing": (GPT2, lambda model: without_mask(model.transformer.h[1].attn), SECOND),
     "rotary base": (LLAMA, lambda model: model.model.rotary_emb.inv_freq.pow_(1.1), FIRST),
     "half the window": (MISTRAL, lambda model: setattr(model.config, "sliding_window", 16), FIRST),
