@@ -5,6 +5,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -173,7 +174,8 @@ class PaperModel(nn.Module):
             if name not in place._modules:
                 place.add_module(name, nn.Module())
             place = place.get_submodule(name)
-        for name, child in place._modules.get(last, nn.Module()).named_children():
+        before = place._modules.get(last)
+        for name, child in before.named_children() if before is not None else ():
             module.add_module(name, child)
         place.add_module(last, module)
 
@@ -198,18 +200,22 @@ class PaperModel(nn.Module):
         for i in range(self.n_layers):
             layer = layout.layer.format(stack=stack, i=i)
             first = f"{layer}.{layout.self_attn[side]}"
-            sublayers = [lambda h, at=first, mask=may_attend: self.attend(at, h, h, mask)]
+            sublayers = [partial(self.attend, first, may_attend, None)]
             if memory is not None and src is not None:
-                cross, real = f"{layer}.{layout.cross_attn}", (src != self.pad)[:, None, None]
-                sublayers.append(lambda h, at=cross, of=memory, mask=real: self.attend(at, h, of, mask))
-            up, down = (self.get_submodule(f"{layer}.{name}") for name in layout.ff)
-            sublayers.append(lambda h, up=up, down=down: down(up(h).relu()))
+                real = (src != self.pad)[:, None, None]
+                sublayers.append(partial(self.attend, f"{layer}.{layout.cross_attn}", real, memory))
+            sublayers.append(partial(self.feed_forward, layer))
             for sublayer, name in zip(sublayers, layout.norms[stack], strict=True):
                 norm = self.get_submodule(f"{layer}.{name}")
                 x = x + sublayer(norm(x)) if layout.is_pre_norm else norm(x + sublayer(x))
         return self.get_submodule(layout.final_norm.format(stack=stack))(x) if layout.final_norm else x
 
-    def attend(self, at: str, x: Tensor, memory: Tensor, may_attend: Tensor) -> Tensor:
+    def feed_forward(self, layer: str, x: Tensor) -> Tensor:
+        up, down = (self.get_submodule(f"{layer}.{name}") for name in self.layout.ff)
+        return down(up(x).relu())
+
+    def attend(self, at: str, may_attend: Tensor, memory: Tensor | None, x: Tensor) -> Tensor:
+        memory = x if memory is None else memory
         q, k, v, out = (self.get_submodule(f"{at}.{name}") for name in self.layout.projections)
         q, k, v = (
             part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in (q(x), k(memory), v(memory))

@@ -68,7 +68,7 @@ def test_logits_states_patterns_and_output_are_the_same(name: str, tmp_path: Pat
             rows = is_read if site.startswith("encoder") else real
             both = (one.transpose(1, 2)[rows] for one in (pattern, theirs.patterns[theirs_at]))
             torch.testing.assert_close(*both, **close)
-    src, begin = padded(9, sizes[0], pad), ours.config.bos_id
+    src, begin = padded(9, sizes[0], pad), ours.config.bos_id or 0
     written = tc.greedy_decode(ours, src, max_new_tokens=8).tokens
     for ours_row, row in zip(written.tolist(), theirs.written(src, begin, 8).tolist(), strict=True):
         assert ours.config.suppressed_token_id not in ours_row[1:]

@@ -88,7 +88,7 @@ class _Inert(dict[Any, Any]):
     def extend(self, parts: Any) -> None:
         self.parts.extend(parts)
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
 
 

@@ -76,7 +76,8 @@ def run(
         return torch.cat([torch.stack(pairs, -1).flatten(-2), part[..., n_turned:]], -1)
 
     def attend(h: Tensor, at: str, is_cross: bool) -> Tensor:
-        inputs = {"q": h, "k": memory if is_cross else h, "v": memory if is_cross else h}
+        of = memory if is_cross and memory is not None else h
+        inputs = {"q": h, "k": of, "v": of}
         q, k, v = (
             (inputs[name] @ tensors[f"{at}.to_{name}.weight"].T).unflatten(-1, (-1, D_HEAD)).transpose(1, 2)
             for name in inputs
