@@ -179,10 +179,10 @@ def quantities_of(
         scores = quantities["biased"]
     if (cap := outline.config.score_cap) is not None:
         quantities["capped"] = soft_cap(scores, cap)
-    for name, (module, source) in _PROJECTED.items():
+    for name, (module, read_by_it) in _PROJECTED.items():
         if name in sites:
             path = module.format(attention=outline.module.rpartition(".")[2])
-            quantities[name] = _applied(block.get_submodule(path), quantities[source])
+            quantities[name] = _applied(block.get_submodule(path), quantities[read_by_it])
     return {name: quantities[name].numpy() for name in sites}
 
 

@@ -9,8 +9,8 @@ import pytest
 import transformer_core as tc
 from tests.checkpoints import foreign
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.families.llama import attention_factor
 from transformer_core.checkpoints.options import Options
+from transformer_core.checkpoints.rotary_options import attention_factor
 from transformer_core.errors import CheckpointError
 from transformer_core.model.rotary import rotary_frequencies
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from transformer_core.checkpoints import rotary_options
 from transformer_core.checkpoints.families import llama
 from transformer_core.checkpoints.family import Entry, Family, scaled, windows
 from transformer_core.checkpoints.options import Options
@@ -45,7 +46,7 @@ def _read(options: Options, **differences: Any) -> ModelConfig:
 
 def constants(options: Options) -> dict[str, float]:
     """Return the scale of the logits and YaRN's factor, by the keywords of `keys`."""
-    return {**llama.attention_factor(options), "of_logits": options.above_zero("logit_scale", 0.0625)}
+    return {**rotary_options.attention_factor(options), "of_logits": options.above_zero("logit_scale", 0.0625)}
 
 
 def keys(config: ModelConfig, *, of_logits: float = 1.0, attention_factor: float = 1.0) -> tuple[Entry, ...]:

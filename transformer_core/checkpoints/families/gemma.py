@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from transformer_core.checkpoints import rotary_options
 from transformer_core.checkpoints.families import llama
 from transformer_core.checkpoints.family import Entry, Family, scaled, windows
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
@@ -42,7 +43,7 @@ def read_gemma3(options: Options) -> ModelConfig:
     n_layers, every = options.n_layers("num_hidden_layers"), options.whole("sliding_window_pattern", PER_PATTERN)
     usual = range(every - 1, n_layers, max(1, every))
     window = windows(options, n_layers, options.whole_or_null("sliding_window", 4096), usual=usual)
-    rotary = llama.read_rotary_by_kind(
+    rotary = rotary_options.read_rotary_by_kind(
         options, window, usual_bases=(1_000_000.0, 10_000.0), base_in_window="rope_local_base_freq"
     )
     options.idle("attn_logit_softcapping")  # the library's class does not use it
@@ -72,13 +73,13 @@ def _read(options: Options, *, usual_kv_heads: int, **differences: Any) -> Model
 def query_factor(options: Options) -> dict[str, float]:
     """Return the factors of queries, by the keywords of `keys`: scores are divided by another root than d_head's."""
     factor = (options.whole("head_dim", 256) / options.above_zero("query_pre_attn_scalar", 256)) ** 0.5
-    return {**llama.attention_factor(options), "query_factor": factor}
+    return {**rotary_options.attention_factor(options), "query_factor": factor}
 
 
 def keys(config: ModelConfig, *, attention_factor: float = 1.0, query_factor: float = 1.0) -> tuple[Entry, ...]:
     """Return the entries of a Gemma, whose normalizations multiply by 1 + weight."""
     entries = [_plus_one(entry) if _is_gain(entry.names[0]) else entry for entry in llama.entries(config)]
-    rotated = llama.query_factors(config, attention_factor**2)
+    rotated = rotary_options.query_factors(config, attention_factor**2)
     return scaled(scaled(entries, rotated), _factors(config, query_factor))
 
 
@@ -104,7 +105,7 @@ FAMILIES = (
         keys=keys,
         head=llama.HEAD,
         prefix="model.",
-        beyond_config=llama.attention_factor,
+        beyond_config=rotary_options.attention_factor,
     ),
     *(
         Family(

@@ -2,9 +2,9 @@
 
 from torch import Tensor
 
-from transformer_core.checkpoints.families.llama import read_rotary
 from transformer_core.checkpoints.family import Cut, Entry, Family, decoder_only, embeddings, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.checkpoints.rotary_options import read_rotary
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 

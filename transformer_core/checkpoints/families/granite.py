@@ -2,6 +2,7 @@
 
 import math
 
+from transformer_core.checkpoints import rotary_options
 from transformer_core.checkpoints.families import llama
 from transformer_core.checkpoints.family import Entry, Family, scaled
 from transformer_core.checkpoints.options import Options
@@ -20,7 +21,7 @@ def read(options: Options) -> ModelConfig:
 def constants(options: Options) -> dict[str, float]:
     """Return the constants, by the keywords of `keys`."""
     return {
-        **llama.attention_factor(options),
+        **rotary_options.attention_factor(options),
         "of_embeddings": options.above_zero("embedding_multiplier", 1.0),
         "of_scores": options.above_zero("attention_multiplier", 1.0),
         "of_outputs": options.above_zero("residual_multiplier", 1.0),

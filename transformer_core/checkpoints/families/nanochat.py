@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.families.llama import HEAD, read_rotary
+from transformer_core.checkpoints.families.llama import HEAD
 from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module, scaled, shared
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.checkpoints.rotary_options import read_rotary
 from transformer_core.config import ModelConfig
 
 _ONES, _ONES_OF_HEAD = "gain of 1", "gain of 1 of queries and keys"
@@ -64,7 +65,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
         *shared(_ONES, norms, ("weight",)),
         *shared(_ONES_OF_HEAD, [f"{block}.self_attn.{name}_norm" for block in blocks for name in "qk"], ("weight",)),
     ]
-    factors = {}
+    factors: dict[str, Tensor] = {}
     for i, ours in enumerate(blocks):
         theirs = f"model.layers.{i}"
         for name in ("q", "k", "v", "o"):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from transformer_core.checkpoints import rotary_options
 from transformer_core.checkpoints.families import llama
 from transformer_core.checkpoints.family import Family, windows
 from transformer_core.checkpoints.options import Options
@@ -20,7 +21,7 @@ def read_olmo3(options: Options) -> ModelConfig:
     """Return our configuration of an OLMo 3, which has windows in most layers, and its library's class."""
     n_layers, width = options.n_layers("num_hidden_layers"), options.whole_or_null("sliding_window", 4096)
     window = windows(options, n_layers, width, usual=range(3, n_layers, 4))
-    rotary = llama.read_rotary_by_kind(options, window, usual_bases=(BASE, BASE), base_in_window="rope_theta")
+    rotary = rotary_options.read_rotary_by_kind(options, window, usual_bases=(BASE, BASE), base_in_window="rope_theta")
     return _read(options, window=window, rotary=rotary)
 
 
@@ -49,7 +50,7 @@ FAMILIES = tuple(
         keys=llama.keys,
         head=llama.HEAD,
         prefix="model.",
-        beyond_config=llama.attention_factor,
+        beyond_config=rotary_options.attention_factor,
     )
     for model_type, reader in READERS.items()
 )

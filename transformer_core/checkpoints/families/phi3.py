@@ -4,9 +4,10 @@ import math
 from typing import Any
 
 from transformer_core.checkpoints.families.gpt_bigcode import one_after_another
-from transformer_core.checkpoints.families.llama import HEAD, query_factors, read_rotary
+from transformer_core.checkpoints.families.llama import HEAD
 from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, fused, module, scaled
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.checkpoints.rotary_options import query_factors, read_rotary
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 

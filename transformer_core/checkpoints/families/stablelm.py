@@ -2,9 +2,10 @@
 
 from torch import Tensor, zeros_like
 
-from transformer_core.checkpoints.families.llama import HEAD, read_rotary
+from transformer_core.checkpoints.families.llama import HEAD
 from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module, shared
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.checkpoints.rotary_options import read_rotary
 from transformer_core.config import ModelConfig
 
 
