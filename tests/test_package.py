@@ -1,5 +1,6 @@
 """What `pip install .` gives: the library with its types, the command, and the app with the models that come along."""
 
+import ast
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,8 @@ from transformer_core.cli import main
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 OURS = ("headlight", "transformer_core", "pages")
+DISTRIBUTIONS = {"markdown_it": "markdown-it-py", "yaml": "PyYAML"}  # by the module, where the names differ
+IN_NOTEBOOKS = {"IPython", "anywidget", "traitlets"}  # of the extra `notebook`, and what comes with it
 SHIPPED = [f"checkpoints/{name}" for name in models.SHIPPED]
 SENTENCE = "The animal didn't cross the street because it was too tired."
 
@@ -150,15 +154,26 @@ def test_the_models_that_come_along_are_those_that_the_app_lists_first():
     assert all(target == f"headlight/app/{path}" for path, target in forced.items())
 
 
+def imports_in(node: ast.AST) -> Iterator[str]:
+    """The modules that statements import, wherever in a file."""
+    for statement in ast.iter_child_nodes(node):
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom) and not statement.level:
+            yield statement.module or ""
+        elif isinstance(statement, ast.stmt | ast.ExceptHandler):
+            yield from imports_in(statement)
+
+
 def imported_packages(folder: Path) -> set[str]:
-    """The packages of others that the files of a folder import, wherever in the file, without Python's own."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
-    names = re.findall(r"^ *(?:from (\w+)[\w.]* import |import (\w+)[\w.]*(?: as \w+)?(?:$|  #))", text, re.MULTILINE)
-    return {from_ or import_ for from_, import_ in names} - {*sys.stdlib_module_names, *OURS}
+    """The packages of others that the files of a folder import, without Python's own."""
+    files = (path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+    names = {module.partition(".")[0] for text in files for module in imports_in(ast.parse(text))}
+    return {DISTRIBUTIONS.get(name, name) for name in names - {*sys.stdlib_module_names, *OURS}}
 
 
 def test_all_that_is_imported_is_declared_and_nothing_else():
     declared = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
     core, laboratory, app = (imported_packages(ROOT / room) for room in ("transformer_core", "headlight", "pages"))
     assert not core & {"plotly", "streamlit", "pandas"} and not laboratory & {"streamlit"}
-    assert (core | laboratory | app) - {"pyarrow"} == declared  # which comes with Streamlit
+    assert (core | laboratory | app) - IN_NOTEBOOKS - {"pyarrow"} == declared  # pyarrow comes with Streamlit
