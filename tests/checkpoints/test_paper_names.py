@@ -97,6 +97,13 @@ def test_the_tokenizers_of_hkproj_are_read_on_the_sides_that_they_fit(tmp_path: 
         tc.load(tmp_path / "model.pt", options={"n_heads": 3})
 
 
+def test_files_that_are_named_like_a_tokenizer_are_not_one(tmp_path: Path):
+    saved("annotated", tmp_path / "model.pt")
+    for name in ("tokenizer.py", "tokenizer_en.json", "vocab.bpe"):
+        (tmp_path / name).write_text("def encode(): ...")
+    assert tc.load(tmp_path, options={"n_heads": 3})[1].kind == "ids"
+
+
 def test_what_the_files_leave_open_is_a_question_or_a_convention(tmp_path: Path):
     saved("annotated", tmp_path / "model.pt")
     with pytest.raises(UndecidedError) as caught:

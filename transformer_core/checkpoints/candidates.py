@@ -77,7 +77,7 @@ def candidate_losses(
         except CheckpointError:
             losses.append(CandidateLoss(answers, math.inf))
         else:
-            tokenizer = opened.tokenizer or tokenizer_in(opened.folder, model.config, where=where)
+            tokenizer = opened.tokenizer or tokenizer_in(opened.folder, model.config, is_of_library=False, where=where)
             losses.append(CandidateLoss(answers, _loss(model, tokenizer, text)))
         if time.monotonic() > end:
             break

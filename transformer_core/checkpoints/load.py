@@ -38,7 +38,7 @@ from transformer_core.shipped import shipped_model
 from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
-from transformer_core.text.load import has_tokenizer, load_foreign, tokenizer_files
+from transformer_core.text.load import has_known_tokenizer, has_tokenizer, load_foreign, tokenizer_files
 
 _FILE = ("file://localhost/", "file:///")
 _QUOTES = "\"'“”‘’„"
@@ -182,7 +182,9 @@ def _read_foreign(
         on_note(Message("The adapter was merged into its base model, {base}.", base=adapter.base))
         with_tokenizer = source.folder if has_tokenizer(source.folder) else with_tokenizer
     config = family_of(values, where=where).config(values, where=f"{where}: {CONFIG}")
-    tokenizer = opened.tokenizer or tokenizer_in(with_tokenizer, config, where=where, on_note=on_note)
+    tokenizer = opened.tokenizer or tokenizer_in(
+        with_tokenizer, config, is_of_library=LAYOUT not in values, where=where, on_note=on_note
+    )
     placement = plan(
         config,
         device=device,
@@ -205,13 +207,20 @@ def _read_foreign(
 
 
 def tokenizer_in(
-    folder: Path, config: ModelConfig, *, where: str | Message, on_note: OnNote = lambda _: None
+    folder: Path,
+    config: ModelConfig,
+    *,
+    is_of_library: bool,
+    where: str | Message,
+    on_note: OnNote = lambda _: None,
 ) -> Tokenizer:
     """Return the tokenizer in a foreign model's folder, or, without one, a tokenizer that takes token ids.
 
     Args:
         folder: the folder.
         config: of the model.
+        is_of_library: whether the model is one of the `transformers` library; other programs may have other files with
+            names like those of tokenizers.
         where: name of the model in messages.
         on_note: called with a note on tokens that the model lacks.
 
@@ -220,7 +229,8 @@ def tokenizer_in(
     """
     for path in tokenizer_files(folder):
         refuse_not_fetched(path)
-    tokenizer = load_foreign(folder) if has_tokenizer(folder) else IdTokenizer.of(config)
+    is_there = has_tokenizer(folder) if is_of_library else has_known_tokenizer(folder)
+    tokenizer = load_foreign(folder) if is_there else IdTokenizer.of(config)
     if isinstance(tokenizer, ForeignTokenizer) and (beyond := tokenizer.beyond(config.vocab_size)):
         tokenizer = tokenizer.of_model(config.vocab_size)
         tokens = ", ".join(beyond[:5]) + (" …" if len(beyond) > 5 else "")

@@ -99,6 +99,11 @@ def has_tokenizer(folder: Path) -> bool:
     return any(True for _ in tokenizer_files(folder))
 
 
+def has_known_tokenizer(folder: Path) -> bool:
+    """Return whether a folder contains all files of a supported tokenizer; other programs name files similarly."""
+    return any(_has(folder, layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN, (META,)))
+
+
 def tokenizer_files(folder: Path) -> Iterator[Path]:
     """Return the files of a tokenizer in a folder, including those of unsupported types."""
     traces = (path for name in (*_TRACES, *_TRACES_OF_PIECES) for path in folder.glob(name))
