@@ -25,7 +25,14 @@ OLMO3 = {
     "full_attention": {"rope_type": "yarn", "rope_theta": 300.0, "factor": 4.0, "original_max_position_embeddings": 24},
 }
 UNEVEN = {**LLAMA, "num_attention_heads": 6, "num_key_value_heads": 2, "hidden_size": 48}
-GEMMA3 = {**LLAMA, "head_dim": 14, "sliding_window": 5, "query_pre_attn_scalar": 9, "rope_parameters": IN_KINDS}
+GEMMA3 = {
+    **LLAMA,
+    "head_dim": 14,
+    "sliding_window": 5,
+    "query_pre_attn_scalar": 9,
+    "rope_parameters": IN_KINDS,
+    "layer_types": KINDS,
+}
 COHERE2 = {**LLAMA, "logit_scale": 0.7, "sliding_window": 5, "layer_types": KINDS}
 
 _gemma = partial(decoder, "Gemma", "ForCausalLM", {**LLAMA, "head_dim": 14})

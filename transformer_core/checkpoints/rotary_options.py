@@ -25,6 +25,7 @@ def read_rotary(
     base: str = "rope_theta",
     usual_base: float = 10_000.0,
     has_yarn: bool = False,
+    inner: Options | None = None,
 ) -> dict[str, Any]:
     """Return the rotary fields of a configuration: `rope_parameters`, in older files `rope_theta` and `rope_scaling`.
 
@@ -34,9 +35,10 @@ def read_rotary(
         base: the name of `rope_theta` in older files.
         usual_base: `rope_theta`, if it is missing.
         has_yarn: the family's table scales queries by `attention_factor`.
+        inner: the rotary options; None: the same in all layers.
     """
     options.idle("rope_scaling", "rope_parameters")
-    inner = _rotary_options(options)
+    inner = _rotary_options(options) if inner is None else inner
     for fields in (options, inner):
         if fraction is None:
             fields.must_be(
@@ -80,17 +82,21 @@ def read_rotary_by_kind(
         base_in_window: the name of the latter in older files.
     """
     in_window = options.inside("rope_parameters").inside(WINDOW)
-    in_window.must_be("rope_type", "default", Message("only layers without a window support scaled RoPE"))
+    unscaled = Message("only layers without a window support scaled RoPE")
+    in_window.must_be("rope_type", "default", unscaled)
     base = in_window.number("rope_theta", options.number(base_in_window, usual_bases[1]))
+    inner = _without_window(_rotary_options(options))
+    rotary = read_rotary(options, usual_base=usual_bases[0], has_yarn=True, inner=inner)
     if window and not window.get("layers_without_window"):
-        return {"rotary_base": base, "rotary_scaling": "none", "rotary_scaling_factor": 1.0}
-    rotary = read_rotary(options, usual_base=usual_bases[0], has_yarn=True)
+        if rotary.get("rotary_scaling") == "yarn":  # `attention_factor` would scale the queries of all layers
+            raise inner.error(_kind_of_scaling(inner), unscaled)
+        return {"positions": rotary["positions"], "rotary_base": base}
     return {**rotary, "rotary_base_in_window": base} if window else rotary
 
 
 def attention_factor(options: Options) -> dict[str, float]:
     """Return YaRN's factor of rotated queries and keys, by the keyword of `keys` (Peng et al. 2023, sec. 3.4)."""
-    inner = _rotary_options(options)
+    inner = _without_window(_rotary_options(options))
     if inner.value(_kind_of_scaling(inner)) != "yarn":
         return {}
     factor = _scaling_factor(options, inner)
@@ -104,8 +110,11 @@ def attention_factor(options: Options) -> dict[str, float]:
 
 
 def _rotary_options(options: Options) -> Options:
-    """Return the rotary options: of the layers without a window, if there are two kinds."""
-    inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
+    return options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
+
+
+def _without_window(inner: Options) -> Options:
+    """Return the rotary options of layers without a window, if there are two kinds of layers."""
     return inner.inside(FULL) if FULL in inner or WINDOW in inner else inner
 
 

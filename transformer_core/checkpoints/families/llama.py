@@ -105,11 +105,12 @@ def read(
 ) -> ModelConfig:
     """Return the configuration of one of these models, given what distinguishes it from the others."""
     options.idle("pretraining_tp")
-    rotary = {**read_rotary(options, usual_base=usual_base, has_yarn=True), **rotary}
-    if window.get("layers_without_window") and "rotary_base_in_window" not in rotary:
-        if rotary.get("rotary_scaling", "none") != "none":
+    usual = {} if "rotary_base" in rotary else read_rotary(options, usual_base=usual_base, has_yarn=True)
+    positions = {**usual, **rotary}
+    if window.get("layers_without_window") and "rotary_base_in_window" not in positions:
+        if positions.get("rotary_scaling", "none") != "none":
             raise options.error("rope_parameters", Message("scaling is not supported beside a window in some layers"))
-        rotary["rotary_base_in_window"] = rotary["rotary_base"]
+        positions["rotary_base_in_window"] = positions["rotary_base"]
     return decoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("hidden_size"),
@@ -119,7 +120,7 @@ def read(
         n_kv_heads=options.whole_or_null("num_key_value_heads", usual_kv_heads) or 0,
         n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=options.whole("max_position_embeddings"),
-        **rotary,
+        **positions,
         norm="rms",
         layer_norm_eps=options.number("rms_norm_eps", 1e-6),
         activation=options.choice("hidden_act", ACTIVATIONS, "silu"),
