@@ -18,8 +18,8 @@ from .analysis.interventions.sweeping import sweep as sweep
 from .analysis.trace.model_run import run_text as run_text
 from .figures.heatmaps.attention import attention_heatmap as attention_heatmap
 from .figures.token_grid import TokenGrid as TokenGrid
-from .notebook.show import head_view as head_view
-from .notebook.show import model_view as model_view
+from .notebook.bertviz import head_view as head_view
+from .notebook.bertviz import model_view as model_view
 from .notebook.show import show as show
 from .viewing.converting import from_transformers as from_transformers
 from .viewing.folder import load_for_viewing as load_for_viewing

@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from headlight.viewing.patterns import AttentionPatterns, Kind
-from transformer_core.errors import ArgumentError
+from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord
+from transformer_core.errors import NO_MESSAGE, ArgumentError, Message
 from transformer_core.text.labels import with_border
 
+GIVEN = "Given patterns"
+NOT_ONE = Message("Some rows do not sum to 1, as with dropout in training mode; call model.eval() first.")
+_TOLERANCE = 2e-2  # of the sum of a row, in half precision
+_LARGEST = 2.0  # a weight, with dropout of one half
 ALONE = ""  # name of the only attention of a model, which then has that of its kind
 _SPECIAL = frozenset(
     "[CLS] [SEP] [PAD] [MASK] <s> </s> <pad> <bos> <eos> <|endoftext|> <|begin_of_text|> <cls>".split()
@@ -71,6 +75,23 @@ def given_patterns(
     )
 
 
+def kind_of(name: str) -> Kind:
+    """Return the kind of a given attention by its name; that of self-attention is corrected by its zeros."""
+    return "cross" if name == "cross" else "encoder"
+
+
+def record_of_arrays(attentions: Sequence[AttentionPatterns]) -> PatternRecord:
+    """Return the record of given attentions, with a note if rows do not sum to 1."""
+    sums = [attention.patterns.sum(axis=-1) for attention in attentions]
+    is_whole = all(bool(np.all((abs(of - 1) < _TOLERANCE) | (of == 0) | np.isnan(of))) for of in sums)
+    return PatternRecord(
+        attentions={attention.name: attention for attention in attentions},
+        model=GIVEN,
+        computed_by=NO_MESSAGE,
+        notes=() if is_whole else (NOT_ONE,),
+    )
+
+
 def labels_of(tokens: Sequence[Any], *, prettify: bool = True, border: int | None = None) -> tuple[str, ...]:
     """Return tokens as labels, in which "·" is a space.
 
@@ -124,7 +145,17 @@ def _stacked(name: str, attention: Any) -> Float[np.ndarray, "layer head query k
             name=name,
             shape=str([layer.shape for layer in layers][:4]),
         )
-    return np.stack(layers)
+    patterns = np.stack(layers)
+    lowest, highest = float(np.nanmin(patterns)), float(np.nanmax(patterns))
+    if lowest < 0 or highest > _LARGEST:
+        raise ArgumentError(
+            "{name} has values from {lowest:.2f} to {highest:.2f}, but attention weights are in [0, 1]; give the "
+            "weights after the softmax",
+            name=name,
+            lowest=lowest,
+            highest=highest,
+        )
+    return patterns
 
 
 def _array(values: Any) -> Float[np.ndarray, "..."]:

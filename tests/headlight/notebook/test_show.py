@@ -14,6 +14,7 @@ import headlight as hl
 import transformer_core as tc
 from headlight.analysis.heads.text_measures import measure_run
 from headlight.language import speaking
+from headlight.notebook.arrays import NOT_ONE
 from headlight.notebook.bundle import page_script
 from tests.headlight.notebook.test_packing import random_patterns, unpacked
 from transformer_core.errors import ArgumentError
@@ -61,7 +62,10 @@ def test_arrays_of_a_decoder_are_recognized_by_their_zeros():
     view = hl.show(attentions=causal, tokens=range(5))
     assert [*view.record.attentions] == ["decoder"]
     np.testing.assert_array_equal(view._masks["decoder"], mask)
-    assert [*hl.show(attentions=LAYERS, tokens=TOKENS).record.attentions] == ["encoder"]
+    record = hl.show(attentions=LAYERS, tokens=TOKENS).record
+    assert [*record.attentions] == ["encoder"] and not record.notes
+    dropped = torch.nn.functional.dropout(torch.stack(LAYERS), 0.1)
+    assert hl.show(attentions=dropped, tokens=TOKENS).record.notes == (NOT_ONE,)
 
 
 def test_layers_and_heads_keep_their_numbers():
@@ -96,6 +100,7 @@ def test_head_view_begins_with_lines_of_all_heads_of_a_layer():
         ({"attention": (), "tokens": TOKENS}, "attention has no layers: .*set_attn_implementation"),
         ({"attention": [torch.rand(2, 4, 4, 4)], "tokens": TOKENS}, "several texts"),
         ({"attention": [torch.rand(4, 4)], "tokens": TOKENS}, "layers of shape"),
+        ({"attention": [9 * LAYERS[0]], "tokens": TOKENS}, "values from .* give the weights after the softmax"),
         ({"attention": LAYERS, "tokens": TOKENS, "include_layers": [3]}, "no layer 3; the last is 2"),
         ({"attention": LAYERS, "tokens": TOKENS, "html_action": "save"}, "“view” or “return”"),
     ],
