@@ -20,9 +20,8 @@ from pages.shared import prose
 from transformer_core.errors import HeadlightError
 
 _HERE = Path(__file__).parent
-_STYLES = "\n".join(
-    _HERE.joinpath(f"{name}.css").read_text("utf-8") for name in ("figure", "question", "saved_chapter")
-)
+_SHEETS = ("figure.css", "question.css", "saved/saved_chapter.css")  # the last in a folder: the app has those beside it
+_STYLES = "\n".join(_HERE.joinpath(sheet).read_text("utf-8") for sheet in _SHEETS)
 _SCRIPT = _HERE.joinpath("saved_chapter.js").read_text("utf-8")
 GIVEN = "\ue002"  # place of the reader's answer in a sentence
 
