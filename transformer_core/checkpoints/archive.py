@@ -349,7 +349,7 @@ class _Uploads:
             member.file_size = self._files[member.filename].seek(0, SEEK_END)
         return members
 
-    def open(self, member: zipfile.ZipInfo) -> AbstractContextManager[BufferedIOBase]:
+    def open(self, member: zipfile.ZipInfo) -> AbstractContextManager[Any]:
         """Return a file at its beginning; it stays open."""
         file = self._files[member.filename]
         file.seek(0)

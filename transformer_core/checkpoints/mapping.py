@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.family import Cut, Entry, Ignored, as_it_is
@@ -124,9 +123,9 @@ class TensorMapping:
         """Return the shape of the tensor that fills one of our parameters; () if none does."""
         if name not in self.filled:
             return ()
-        _, entry = self.filled[name]
-        parts = entry.cut(torch.empty(shapes[entry.key], device="meta"))
-        return tuple(parts[entry.names.index(name)].shape)
+        rule, entry = self.filled[name]
+        first, *others = reversed(shapes[entry.key]) if rule.is_transposed else shapes[entry.key]
+        return (first // len(rule.names), *others)
 
 
 def shapes_of(weights: Mapping[str, Tensor]) -> Shapes:
@@ -225,9 +224,8 @@ def _described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any])
 
     n_layers = {stack: len({n for name in names if (n := _layer(name, stack)) is not None}) for stack in stacks}
     queries, keys = size("blocks.0.self_attn.q.weight"), size("blocks.0.self_attn.k.weight")
-    n_heads = given.get("n_heads")
-    is_counted = type(n_heads) is int and n_heads > 0 and queries % n_heads == 0
-    d_head = given.get("d_head") or (queries // n_heads if is_counted else 0)
+    n_heads, d_head = (_count(given.get(name)) for name in ("n_heads", "d_head"))
+    d_head = d_head or (queries // n_heads if n_heads else 0)
     is_learned, has_output = has("pos_embed.table"), has("unembed.weight")
     has_own_source = "encoder.embed.weight" in names or stacks != ["encoder", "decoder"]
     fields: dict[str, Any] = {
@@ -275,6 +273,11 @@ def _described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any])
         rotary = ("rotary_halves", "rotary_interleaved", "sinusoidal_interleaved", "sinusoidal_halves", "none")
         questions.append(Question("positions", rotary, Message("There is no table of positions.")))
     return Description(fields=fields, questions=questions)
+
+
+def _count(value: object) -> int:
+    """Return a whole number above 0; 0 for anything else."""
+    return value if type(value) is int and value > 0 else 0
 
 
 def _layer(name: str, stack: str) -> str | None:

@@ -107,7 +107,8 @@ def _refuse_other_weights(ours: Transformer, entry: Entry, key: str, weight: Ten
     """Check that a tensor of their model fills our parameters with the values that they have, up to rounding."""
     for name, part in zip(entry.names, entry.cut(weight), strict=True):
         own = ours.get_parameter(name)
-        if not torch.allclose(part.to(own.device, torch.float32), own.float(), rtol=0.02, atol=1e-3):
+        part = part.to(own.device, own.dtype)
+        if not (torch.equal(part, own) or torch.allclose(part, own, rtol=0.02, atol=1e-3)):
             raise CheckpointError(
                 "{where} has other weights at {key} than the imported model; load the same checkpoint into it",
                 where=where,

@@ -1,5 +1,6 @@
 """Two implementations of one model, side by side: where do they first differ?"""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -244,12 +245,12 @@ def _difference(match: _Match, theirs: Tensor, real: Sequence[Real], tolerance: 
     ours, theirs = (value.transpose(1, 2) if match.their_site == "softmax" else value for value in (match.ours, theirs))
     if ours.shape[1] == rows.shape[1]:
         ours, theirs = ours[rows], theirs[rows]
-    distance = (ours.double() - theirs.to(ours.device).double()).abs()
+    largest = float((ours - theirs.to(ours.device)).abs().amax())  # NaN where one of the values is
     size = float(ours.abs().amax())
     return SiteDifference(
         site=match.site,
         theirs=match.their_site,
-        largest=float(distance.nan_to_num(nan=torch.inf).amax()),
+        largest=math.inf if math.isnan(largest) else largest,
         size=size,
         tolerance=tolerance * (1 + size),
     )

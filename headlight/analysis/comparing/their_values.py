@@ -1,6 +1,6 @@
 """The values inside another program's model: inputs and outputs of its modules, and its attention patterns."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,9 +17,9 @@ _SOFTMAXES = ("torch.softmax", "torch.Tensor.softmax", "torch.nn.functional.soft
 class TheirValues:
     """The values of one forward pass."""
 
-    inputs: Mapping[str, list[Tensor]] = field(default_factory=dict)  # by module path, one per call
-    outputs: Mapping[str, list[Tensor]] = field(default_factory=dict)
-    patterns: Sequence[Tensor] = field(default_factory=list)  # [batch, head, query, key], in order of computation
+    inputs: dict[str, list[Tensor]] = field(default_factory=dict)  # by module path, one per call
+    outputs: dict[str, list[Tensor]] = field(default_factory=dict)
+    patterns: list[Tensor] = field(default_factory=list)  # [batch, head, query, key], in order of computation
 
 
 @contextmanager

@@ -23,7 +23,7 @@ HELP = mark(
 _TEXT = Kept("import-mapping")  # (request, text)
 
 
-def show(request: ImportRequest, error: UnknownLayoutError, discard: Callable[[], object]) -> Mapping[str, Any] | None:
+def show(request: ImportRequest, error: UnknownLayoutError, discard: Callable[[], Any]) -> Mapping[str, Any] | None:
     """Draw the form; return the mapping after a press on Import."""
     prose.html("<div class='hl-model'>{}</div>", say("{model} has an unknown layout", model=request.title))
     nearest = error.nearest

@@ -20,7 +20,7 @@ _TEXT = Kept("import-text", "")  # on which the losses are measured
 _LOSSES = Kept("import-losses")  # of a request: (request, losses)
 
 
-def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], object]) -> Mapping[str, Any] | None:
+def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], Any]) -> Mapping[str, Any] | None:
     """Draw the form; return the answers after a press on Import."""
     prose.html(
         "<div class='hl-model'>{}</div>",
