@@ -117,9 +117,10 @@ def scaled(entries: Iterable[Entry], factors: Mapping[str, float | Tensor]) -> t
     def multiplied(name: str, part: Tensor) -> Tensor:
         if name not in factors:
             return part
-        factor = torch.as_tensor(factors[name], dtype=torch.float64, device=part.device)
+        wide = torch.float64 if part.dtype == torch.float64 else torch.float32
+        factor = torch.as_tensor(factors[name], dtype=wide, device=part.device)
         by_row = factor.reshape(-1, *[1] * (part.ndim - 1)) if factor.ndim else factor
-        return (part * by_row).to(torch.float64 if part.dtype == torch.float64 else torch.float32)
+        return part.to(wide) * by_row
 
     def cut(entry: Entry) -> Cut:
         return lambda weight: [multiplied(entry.names[i], part) for i, part in enumerate(entry.cut(weight))]
