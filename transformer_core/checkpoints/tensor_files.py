@@ -1,8 +1,11 @@
 """Tensors of one or several safetensors files, read on demand, and the search for a model's weight files."""
 
+import ctypes
 import json
+import mmap
 import re
 import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -40,7 +43,8 @@ _MOST_LISTED = 1000  # most files checked per folder
 class TensorFiles(Mapping[str, Tensor]):
     """The tensors of some safetensors files by their keys.
 
-    Each tensor is a view of its memory-mapped file, which the system reads on access.
+    Each tensor is a view of its memory-mapped file, which the system reads on access. After the next one is read, its
+    pages no longer count as memory, so that loading a model takes little more than its weights.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class TensorFiles(Mapping[str, Tensor]):
         self._files: dict[str, tuple[Path, Any]] = {}
         self._sizes: dict[str, int] = {}
         self._mapped: set[int] = set()
+        self._last: tuple[int, int] = (0, 0)  # address and bytes of the tensor that was read last
         self._on_progress, self._what = on_progress, what
         for path in paths:
             _refuse_long_header(path)
@@ -96,6 +101,8 @@ class TensorFiles(Mapping[str, Tensor]):
         except (OSError, SafetensorError, ValueError) as error:
             raise _damaged(path, error) from error
         self._mapped.add(tensor.untyped_storage().data_ptr())
+        _drop_pages(*self._last)
+        self._last = tensor.data_ptr(), tensor.nbytes
         if (n_bytes := self._unread.pop(key, 0)) and self._on_progress is not None:
             self._n_read += n_bytes
             self._on_progress(self._n_read, self.n_bytes, self._what)
@@ -139,6 +146,14 @@ class TensorFiles(Mapping[str, Tensor]):
     def is_view(self, tensor: Tensor) -> bool:
         """Return whether a tensor is a view of one of these files."""
         return tensor.untyped_storage().data_ptr() in self._mapped
+
+
+def _drop_pages(address: int, n_bytes: int) -> None:
+    """Drop the pages of a mapped file from this process; the system reads them again on access."""
+    first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
+    n_whole = (address + n_bytes - first) // mmap.PAGESIZE * mmap.PAGESIZE
+    if sys.platform == "linux" and n_whole > 0:
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(first), ctypes.c_size_t(n_whole), mmap.MADV_DONTNEED)
 
 
 def _refuse_long_header(path: Path) -> None:
