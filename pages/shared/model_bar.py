@@ -37,7 +37,7 @@ ABOUT_LONG_TEXTS = mark(
 )
 NEEDS_CORE = mark(
     "This page needs Headlight’s core, which does not compute this model. Choose another model, or look at this one on "
-    "the pages Heads and Compare."
+    "the pages Heads, Decoding and Compare."
 )
 VIEWED = mark("Computed by the transformers library, not by Headlight’s core: attention and predictions only.")
 MODEL_WIDTH = 220  # px

@@ -69,7 +69,21 @@ def test_compare_shows_what_patterns_suffice_for(open_app: OpenApp, view: str) -
     assert {"One head", "Changed heads", "Head map"} == {*app.button_group(key="compare-view-segments").options}
 
 
-@pytest.mark.parametrize("page", ["steps", "interventions", "decoding"])
+def test_decoding_shows_the_attention_at_each_step(open_app: OpenApp, imported: tuple[Path, Any]) -> None:
+    app = open_app("decoding", model="experts", text=IDS, step="3", layer="1", mean="layer")
+    assert not app.exception
+    ids = torch.tensor([[int(i) for i in IDS.split()]])
+    model = imported[1]
+    with torch.no_grad():
+        written = model.generate(ids, max_new_tokens=24, do_sample=False)
+        rows = model(written, output_attentions=True).attentions[1][0, :, ids.shape[1] + 2].numpy()
+    assert f"<mark>{int(written[0, ids.shape[1] + 3])}</mark>" in words_of(app)
+    cells = np.nan_to_num(values_of(figure_of(app)["data"][0]))
+    np.testing.assert_allclose(cells[: len(rows), : ids.shape[1] + 3], rows[:, : ids.shape[1] + 3], atol=1e-6)
+    assert "run_text" in shown_code(app)
+
+
+@pytest.mark.parametrize("page", ["steps", "interventions"])
 def test_other_pages_say_that_they_need_the_core(open_app: OpenApp, page: str) -> None:
     app = open_app(page, model="experts", text=IDS)
     assert not app.exception
