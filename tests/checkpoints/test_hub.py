@@ -12,10 +12,10 @@ from unittest.mock import Mock
 import pytest
 import torch
 from huggingface_hub import constants
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 import transformer_core as tc
-from tests.checkpoints import foreign
+from tests.checkpoints import foreign, test_adapter
 from tests.checkpoints.local_hub import LocalHub, commit_of
 from tests.checkpoints.test_load import add_tokenizer
 from transformer_core.checkpoints.bring_in import bring_in
@@ -261,3 +261,17 @@ def test_parts_named_by_an_index(hub: LocalHub, folder: Path):
     for _ in range(2):
         assert torch.equal(logits(tc.load(NAME)[0]), before)
         hub.stop()
+
+
+def test_an_adapter_and_its_base_model_come_from_the_hub(hub: LocalHub, folder_of: FolderOf, tmp_path: Path):
+    weights = load_file(folder_of("llama") / "model.safetensors")
+    matrices = test_adapter.factors(weights, test_adapter.MODULES["llama"], is_transposed=False)
+    hub.serve("owner/base", folder_of("llama"), "v1")
+    hub.serve("me/adapter", test_adapter.write(tmp_path / "adapter", matrices, revision="v1"))
+    fetched, _ = tc.load("me/adapter")
+    shutil.copytree(folder_of("llama"), tmp_path / "base")
+    expected, _ = tc.load(tmp_path / "adapter")
+    assert all(map(torch.equal, fetched.parameters(), expected.parameters()))
+    hub.stop()
+    again, _ = tc.load("me/adapter")  # both are in the cache
+    assert all(map(torch.equal, again.parameters(), expected.parameters()))
