@@ -90,11 +90,11 @@ def check_fields(record: object) -> None:
     Raises:
         ConfigError: a value that is not allowed; the message names the field and says what is allowed.
     """
-    kind = type(record)
+    kind: Any = type(record)
     check_values(kind, {name: getattr(record, name) for name in _rules(kind)})
 
 
-def check_values(kind: type, values: Mapping[str, Any]) -> None:
+def check_values(kind: Any, values: Mapping[str, Any]) -> None:
     """Check values for some fields of a dataclass; errors as for `check_fields`."""
     for name, rule in _rules(kind).items():
         if name in values and not rule.allows(values[name]):

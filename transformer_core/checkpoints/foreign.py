@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, is_foreign, read_json
+from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign, read_json
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.layout import Layout, SavedModel, describe
@@ -23,6 +23,7 @@ from transformer_core.checkpoints.options import generation_beside, with_generat
 from transformer_core.checkpoints.pickles import StateDict
 from transformer_core.checkpoints.plain_files import read_json_weights, read_llmc
 from transformer_core.checkpoints.tensor_files import (
+    ADAPTER,
     OnProgress,
     TensorFiles,
     find_tensor_files,
@@ -123,13 +124,13 @@ def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str
         CheckpointError: its layout is unknown.
     """
     weights, settings = theirs.state_dict(), getattr(theirs, "config", None)
-    if not hasattr(settings, "to_dict"):
+    if settings is None or not hasattr(settings, "to_dict"):
         saved = SavedModel(folder=Path(os.devnull), paths=(), config={}, other={}, weights=weights)  # without files
-        return open_saved(saved, StateDict([]), where=where, options=options)
+        return open_saved(saved, StateDict({}), where=where, options=options)
     refuse_options(options, where)
     generation = getattr(theirs, "generation_config", None)
     values = with_generation(settings.to_dict(), None if generation is None else generation.to_dict())
-    return ForeignModel(folder=Path(os.devnull), values=values, weights=weights, files=StateDict([]), notes=())
+    return ForeignModel(folder=Path(os.devnull), values=values, weights=weights, files=StateDict({}), notes=())
 
 
 def format_of(place: Path, *, options: Mapping[str, Any] | None = None) -> str:

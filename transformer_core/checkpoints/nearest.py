@@ -17,19 +17,21 @@ from transformer_core.errors import CheckpointError, Message
 _LEAST_SHARE = 0.2  # of common names among all names of both; below, two layouts have nothing to do with each other
 _MOST_NAMED = 4  # names in a message
 _DECODER: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "norm_position": "pre"}
-_EXAMPLES = (  # one layer per stack, with and without biases
-    ModelConfig(vocab_size=8, n_encoder_layers=1, n_decoder_layers=1, positions="learned", tie_embeddings="none"),
-    ModelConfig(
-        **{"vocab_size": 8, "architecture": "encoder_only", "n_encoder_layers": 1, "n_decoder_layers": 0},
-        **{"tie_embeddings": "target", "embedding_norm": True, "unembed_transform": True, "positions": "learned"},
-    ),
-    ModelConfig(vocab_size=8, **_DECODER, n_decoder_layers=1, positions="learned", tie_embeddings="none"),
-    ModelConfig(
-        **{"vocab_size": 8, **_DECODER, "n_decoder_layers": 1, "positions": "rotary_halves", "norm": "rms"},
-        **{"gated": True, "feed_forward_bias": False, "attention_bias": "none", "qk_norm": True},
-        tie_embeddings="none",
-    ),
+_CHOICES: tuple[dict[str, Any], ...] = (  # with and without biases
+    {"n_encoder_layers": 1, "positions": "learned"},
+    {
+        **{"architecture": "encoder_only", "n_encoder_layers": 1, "n_decoder_layers": 0, "positions": "learned"},
+        **{"tie_embeddings": "target", "embedding_norm": True, "unembed_transform": True},
+    },
+    {**_DECODER, "positions": "learned"},
+    {
+        **{**_DECODER, "positions": "rotary_halves", "norm": "rms", "gated": True, "feed_forward_bias": False},
+        **{"attention_bias": "none", "qk_norm": True},
+    },
 )
+_EXAMPLES = [
+    ModelConfig(**{"vocab_size": 8, "n_decoder_layers": 1, "tie_embeddings": "none", **choices}) for choices in _CHOICES
+]
 
 
 @dataclass(frozen=True)

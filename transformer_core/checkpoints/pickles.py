@@ -1,12 +1,14 @@
 """Reading files of `torch.save`, which are pickles, by torch's allow-list.
 
-The list contains tensors, numbers, texts and their containers; `_HARMLESS` is added. Anything else in a pickle could
-run code, so the file is refused.
+The list contains tensors, numbers, texts and their containers; `_HARMLESS` is added, and records of settings, such as
+GPTConfig, are read as `Settings`, without their class. Anything else in a pickle could run code, so the file is
+refused.
 """
 
 import argparse
 import pathlib
 import pickle
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +34,14 @@ _HARMLESS: list[Any] = [  # settings and measurements, which many programs save 
     (np._core.multiarray.scalar, "numpy.core.multiarray.scalar"),  # type: ignore[attr-defined]
     (np._core.multiarray.scalar, "numpy._core.multiarray.scalar"),  # type: ignore[attr-defined]
 ]
+_SETTINGS = re.compile(r"[\w.]*\.\w*(Config|Configuration|Args|Arguments|Settings|CfgNode)")
+
+
+class Settings(dict[str, Any]):
+    """The attributes of a record of settings in a pickle, whose class belongs to the program that wrote it."""
+
+    def __setstate__(self, state: object) -> None:
+        self.update(state if isinstance(state, dict) else {})
 
 
 def read_pickle(path: Path) -> dict[str, Any]:
@@ -72,7 +82,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
 
 def _loaded(path: Path) -> Any:
     """Read a file by torch's allow-list, memory-mapped if possible."""
-    with torch.serialization.safe_globals(_HARMLESS):
+    with torch.serialization.safe_globals([*_HARMLESS, *((Settings, name) for name in _settings_in(path))]):
         if path.suffix == ".safetensors":  # given a path, torch would judge by the ending
             with path.open("rb") as file:
                 return torch.load(file, map_location="cpu", weights_only=True)
@@ -80,6 +90,15 @@ def _loaded(path: Path) -> Any:
             return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         except RuntimeError:  # written before torch 1.6
             return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _settings_in(path: Path) -> list[str]:
+    """Return the classes of records of settings that a file names, without reading its objects."""
+    try:
+        names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+    except Exception:  # reading the file will report the problem
+        return []
+    return [name for name in names if _SETTINGS.fullmatch(name)]
 
 
 class StateDict(dict[str, Tensor]):

@@ -114,7 +114,8 @@ def llmc(tmp_path: Path, dtype: torch.dtype) -> tuple[Path, dict[str, Any], Forw
         x, patterns = w["wte"][tokens] + w["wpe"][: tokens.shape[1]], []
         for i in range(LAYERS):
             qkv = norm(x, "ln1", i) @ w["qkvw"][i].T + w["qkvb"][i]
-            z, pattern = attend(*(split(part, HEADS) for part in qkv.split(WIDTH, dim=-1)))
+            q, k, v = (split(part, HEADS) for part in qkv.split(WIDTH, dim=-1))
+            z, pattern = attend(q, k, v)
             patterns.append(pattern)
             x = x + z @ w["projw"][i].T + w["projb"][i]
             inner = F.gelu(norm(x, "ln2", i) @ w["fcw"][i].T + w["fcb"][i], approximate="tanh")
@@ -318,7 +319,8 @@ def transformer_lens(tmp_path: Path, *, is_folded: bool, **changes: Any) -> tupl
                 for part in ("attn", "mlp")
             )
             q, k, v = (h @ attn[f"W_{name}"] + attn[f"b_{name}"][:, None] for name in "QKV")
-            z, pattern = attend(*(rotate(part, 300) if is_rotary else part for part in (q, k)), v)
+            q, k = (rotate(part, 300) if is_rotary else part for part in (q, k))
+            z, pattern = attend(q, k, v)
             patterns.append(pattern)
             x = x + z @ attn["W_O"].flatten(0, 1) + attn["b_O"]
             h = norm(x, f"blocks.{i}.ln2")
@@ -466,6 +468,10 @@ def test_the_characters_of_a_microgpt(tmp_path: Path):
         tokenizer.save(tmp_path / "saved")
         assert load_tokenizer(tmp_path / "saved").decode([*ids, bos]) == "BA"
         assert len(notes) == 1  # on the number of heads
+    nested = {"config": {"n_head": 2, "n_embd": WIDTH}, "uchars": characters, "state_dict": content}
+    path.write_text(json.dumps(nested))
+    model, tokenizer = tc.load(path, options=options)
+    assert (model.config.n_heads, tokenizer.vocab_size) == (2, VOCAB)
     path.write_text(json.dumps({"_vocab": characters[:7], **content}))
     assert tc.load(path, options=options)[1].kind == "ids"
 

@@ -2,7 +2,10 @@
 
 import json
 import pickle
+import sys
 import zipfile
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +87,7 @@ def test_the_logits_are_nanogpts(bias: bool | None, prefix: str, tmp_path: Path)
     weights, tokens = weights_of(bias=bias is not False), torch.randint(0, 61, (2, 17))
     (tmp_path / "out").mkdir()
     masks = {f"transformer.h.{i}.attn.bias": torch.ones(1, 1, 20, 20).tril() for i in range(2)}
-    options = {} if bias is None else {"bias": bias}
+    options: dict[str, Any] = {} if bias is None else {"bias": bias}
     save(tmp_path / "out" / "ckpt.pt", weights | ({} if options else masks), prefix=prefix, **options)
     add_tokenizer(tmp_path / "out")
     expected = nanogpt(tokens, weights, gelu="tanh" if bias is None else "none")
@@ -142,13 +145,12 @@ def test_mingpt_has_the_gelu_of_tanh_and_its_heads_are_asked_for(tmp_path: Path)
         tc.load(tmp_path)
     (question,) = caught.value.questions
     assert question.option == "n_heads" and set(question.candidates) == {1, 2, 3, 4, 6, 9}
-    expected, notes = nanogpt(tokens, weights, gelu="tanh"), []
+    expected = nanogpt(tokens, weights, gelu="tanh")
+    notes: list[Any] = []
     with torch.inference_mode():
         model = tc.load(tmp_path, options={"n_heads": 3}, on_note=notes.append)[0]
         torch.testing.assert_close(model(tokens), expected, rtol=1e-4, atol=1e-4)
-        assert [str(note) for note in notes] == [
-            "Read with the tanh approximation of GELU, as in minGPT and the first nanoGPT."
-        ]
+        assert [str(note) for note in notes] == ["Read with the tanh approximation of GELU, as in minGPT."]
         for config in (
             {"n_heads": 3},
             {"model_type": "nanogpt", "n_head": 3, "activation": "gelu_new"},
@@ -199,6 +201,31 @@ def test_the_optimizer_of_a_nanogpt_tells_its_gelu(n_decayed: int, gelu: str, tm
     torch.testing.assert_close(model(tokens), nanogpt(tokens, weights, gelu=gelu), rtol=1e-4, atol=1e-4)
 
 
+def test_the_settings_of_build_nanogpt_are_read_without_their_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    @dataclass
+    class GPTConfig:
+        block_size: int = 20
+        vocab_size: int = 61
+        n_layer: int = 2
+        n_head: int = 3
+        n_embd: int = 36
+
+        def __setstate__(self, state: dict[str, Any]) -> None:
+            raise AssertionError("its code was run")
+
+    GPTConfig.__qualname__, GPTConfig.__module__ = "GPTConfig", "__main__"
+    weights, tokens = weights_of(bias=True), torch.randint(0, 61, (2, 17))
+    with monkeypatch.context() as patched:
+        patched.setattr(sys.modules["__main__"], "GPTConfig", GPTConfig, raising=False)
+        torch.save(
+            {"model": weights, "config": GPTConfig(), "step": 5000, "val_loss": 3.1}, tmp_path / "model_05000.pt"
+        )
+        notes: list[Any] = []
+        model = tc.load(tmp_path, on_note=notes.append)[0]
+    torch.testing.assert_close(model(tokens), nanogpt(tokens, weights, gelu="tanh"), rtol=1e-4, atol=1e-4)
+    assert [str(note) for note in notes] == ["Read with the tanh approximation of GELU, as in build-nanogpt."]
+
+
 @pytest.mark.parametrize("qkv_bias", [True, False])
 def test_the_gpt_model_of_raschkas_book(qkv_bias: bool, tmp_path: Path):
     """The same numbers under the names of the book are the same model."""
@@ -236,6 +263,12 @@ def test_the_gpt_model_of_raschkas_book(qkv_bias: bool, tmp_path: Path):
         (tmp_path / "config.json").write_text(json.dumps({**of_the_book, "drop_rate": 0.1, "qkv_bias": qkv_bias}))
         model = tc.load(tmp_path)[0]
         torch.testing.assert_close(model(tokens), expected, rtol=1e-4, atol=1e-4)
+        fast = {key.replace("scale", "weight").replace("shift", "bias"): weight for key, weight in theirs.items()}
+        fast = {key.replace("att.out_proj", "att.proj"): weight for key, weight in fast.items() if ".att.W_" not in key}
+        for i, part in product(range(2), ("weight", "bias") if qkv_bias else ("weight",)):
+            fast[f"trf_blocks.{i}.att.qkv.{part}"] = weights[f"transformer.h.{i}.attn.c_attn.{part}"]
+        torch.save(fast, tmp_path / "model_and_optimizer.pth")  # of GPTModelFast
+        torch.testing.assert_close(tc.load(tmp_path)[0](tokens), expected, rtol=1e-4, atol=1e-4)
         theirs |= {"out_head.weight": torch.randn(2, 36), "out_head.bias": torch.randn(2)}  # of a classifier
         torch.save(theirs, tmp_path / "model_and_optimizer.pth")
         notes: list[Any] = []

@@ -31,6 +31,16 @@ _LINEAR = {
 }
 
 
+_NAMES = {"n_layer": "n_decoder_layers", "n_head": "n_heads", "n_embd": "d_model", "block_size": "max_seq_len"}
+
+
+def settings(saved: SavedModel) -> Mapping[str, Any]:
+    """Return the options that a fork saves as "config", or next to its matrices, and those in config.json."""
+    config = saved.other.get("config")
+    options = {**saved.other, **(config if isinstance(config, dict) else {})}
+    return {name: options[name] for name in _NAMES if name in options} | dict(saved.config)
+
+
 def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     """Return the description of a microGPT.
 
@@ -39,7 +49,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     """
     weights = saved.weights
     vocab_size, d_model = weights["wte"].shape
-    tokenizer = _tokenizer(saved.other.get("_vocab"), vocab_size)
+    tokenizer = _tokenizer(saved.other, vocab_size)
     conventions: list[Convention] = []
     questions = [
         Question(
@@ -89,8 +99,9 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     )
 
 
-def _tokenizer(vocabulary: object, vocab_size: int) -> CharacterTokenizer | None:
+def _tokenizer(content: Mapping[str, Any], vocab_size: int) -> CharacterTokenizer | None:
     """Return the tokenizer of a list of characters; the token that begins texts is not one of them, or is longer."""
+    vocabulary = next((content[name] for name in ("_vocab", "vocab", "uchars", "chars") if name in content), None)
     if not isinstance(vocabulary, list) or not all(isinstance(token, str) for token in vocabulary):
         return None
     characters = dict(enumerate(vocabulary))
@@ -128,5 +139,7 @@ LAYOUTS = (
         describe=describe,
         keys=keys,
         head="lm_head",
+        names=_NAMES,
+        settings=settings,
     ),
 )

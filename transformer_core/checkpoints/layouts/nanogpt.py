@@ -1,4 +1,4 @@
-"""nanoGPT and minGPT: a GPT-2 whose linear layers are stored as [out, in]; nanoGPT's file contains "model_args"."""
+"""nanoGPT, build-nanogpt, minGPT and llm.c: a GPT-2 whose linear layers are stored as [out, in]."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +18,7 @@ from transformer_core.checkpoints.layout import (
     n_layers,
     usual_heads,
 )
+from transformer_core.checkpoints.pickles import Settings
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
@@ -43,11 +44,17 @@ def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
 
 def settings(saved: SavedModel) -> Mapping[str, Any]:
     """Return nanoGPT's "model_args", or the model in minGPT's config.json; other values there take precedence."""
-    arguments, of_mingpt = saved.other.get("model_args"), saved.config.get("model")
+    of_mingpt = saved.config.get("model")
     if isinstance(of_mingpt, dict):
         named = {"n_head": _MINGPT_HEADS.get(str(of_mingpt.get("model_type")))}
         return named | {name: of_mingpt[name] for name in _NAMES if of_mingpt.get(name) is not None}
-    return {**(arguments if isinstance(arguments, dict) else {}), **saved.config}
+    return {**_arguments(saved), **saved.config}
+
+
+def _arguments(saved: SavedModel) -> Mapping[str, Any]:
+    """Return nanoGPT's "model_args", or the GPTConfig that build-nanogpt saves; {} without either."""
+    arguments, config = saved.other.get("model_args"), saved.other.get("config")
+    return arguments if isinstance(arguments, dict) else config if isinstance(config, Settings) else {}
 
 
 def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
@@ -92,20 +99,15 @@ def _is_untied(weights: Mapping[str, Tensor]) -> bool:
 
 
 def _activation(saved: SavedModel, has_bias: bool) -> Convention:
-    """Return the activation: the tanh approximation of GELU in minGPT, and in nanoGPT until 2023-05-17."""
-    weights, arguments = saved.weights, saved.other.get("model_args")
-    if _is_untied(weights):
-        return Convention(
-            "activation",
-            "gelu_tanh",
-            Message("Read with the tanh approximation of GELU, as in minGPT and the first nanoGPT."),
-        )
-    if (isinstance(arguments, dict) and "bias" not in arguments) or _embeddings_are_not_decayed(saved):
-        return Convention(
-            "activation",
-            "gelu_tanh",
-            Message("Read with the tanh approximation of GELU, which nanoGPT used when this file was written."),
-        )
+    """Return the activation: the tanh approximation of GELU, except in nanoGPT since 2023-05-17."""
+    arguments = _arguments(saved)
+    if _is_untied(saved.weights) or isinstance(arguments, Settings):
+        program = "build-nanogpt" if isinstance(arguments, Settings) else "minGPT"
+        note = Message("Read with the tanh approximation of GELU, as in {program}.", program=program)
+        return Convention("activation", "gelu_tanh", note)
+    if (arguments and "bias" not in arguments) or _embeddings_are_not_decayed(saved):
+        note = Message("Read with the tanh approximation of GELU, which nanoGPT used when this file was written.")
+        return Convention("activation", "gelu_tanh", note)
     return Convention(
         "activation",
         "gelu",

@@ -20,12 +20,15 @@ from transformer_core.checkpoints.layout import (
     having,
     heads_question,
     n_layers,
+    usual_heads,
 )
-from transformer_core.checkpoints.layouts.nanogpt import GPT2_END, GPT2_HEADS, usual_heads
+from transformer_core.checkpoints.layouts.nanogpt import GPT2_END, GPT2_HEADS
+from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
-HEAD, TOKENS = "out_head.weight", "tok_emb.weight"
+HEAD, TOKENS, POSITIONS = "out_head.weight", "tok_emb.weight", "pos_emb.weight"
+_PARTS = (("weight", "scale"), ("bias", "shift"))
 CLASSIFIER = Ignored(
     r"out_head\.(weight|bias)",
     Message("only used for classification, not for tokens or attention"),
@@ -35,6 +38,34 @@ NAMES = {
     **{"context_length": "max_seq_len", "emb_dim": "d_model", "n_layers": "n_decoder_layers", "drop_rate": "dropout"},
     "qkv_bias": "",
 }
+
+
+_FAST = {  # parts of the keys of GPTModelFast, which uses torch's normalization, and one layer for q, k and v
+    **{f"{norm}.{part}": f"{norm}.{ours}" for norm in ("norm1", "norm2", "final_norm") for part, ours in _PARTS},
+    **{f"att.proj.{part}": f"att.out_proj.{part}" for part in ("weight", "bias")},
+}
+
+
+def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
+    """Return the tensors of a GPTModel, or of a GPTModelFast by the names of a GPTModel."""
+    if fast := having("trf_blocks.0.att.qkv.weight", "trf_blocks.0.ff.layers.0.weight", TOKENS, POSITIONS)(saved):
+        weights = Renamed(fast, {_in_table(key): key for key in fast})
+        split = {
+            key.replace(".qkv.", f".W_{name}."): partial(_third, weights, key, i)
+            for key in weights
+            if ".att.qkv." in key
+            for i, name in enumerate(("query", "key", "value"))
+        }
+        return Computed(weights, split, without=[key for key in weights if ".att.qkv." in key])
+    return having("trf_blocks.0.att.W_query.weight", "trf_blocks.0.ff.layers.0.weight", TOKENS, POSITIONS)(saved)
+
+
+def _in_table(key: str) -> str:
+    return next((key.removesuffix(fast) + name for fast, name in _FAST.items() if key.endswith(fast)), key)
+
+
+def _third(weights: Mapping[str, Tensor], key: str, i: int) -> Tensor:
+    return weights[key].chunk(3)[i]
 
 
 def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
@@ -53,7 +84,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "d_model": d_model,
         "d_ff": weights["trf_blocks.0.ff.layers.0.weight"].shape[0],
         "n_decoder_layers": n_layers(weights, "trf_blocks.", ".att.W_query.weight"),
-        "max_seq_len": weights["pos_emb.weight"].shape[0],
+        "max_seq_len": weights[POSITIONS].shape[0],
         "positions": "learned",
         "activation": "gelu_tanh",
         **output,
@@ -95,7 +126,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a GPTModel."""
     entries = [
         *embeddings(config, TOKENS, head=HEAD),
-        Entry("pos_emb.weight", ("decoder.pos_embed.table",)),
+        Entry(POSITIONS, ("decoder.pos_embed.table",)),
         *_norm("final_norm", "decoder.ln_final"),
     ]
     for i in range(config.n_decoder_layers):
@@ -119,7 +150,7 @@ LAYOUTS = (
     Layout(
         name="Raschka's GPTModel",
         model_type="raschka_gpt",
-        recognize=having("trf_blocks.0.att.W_query.weight", TOKENS, "pos_emb.weight"),
+        recognize=recognize,
         describe=describe,
         keys=keys,
         head=HEAD,

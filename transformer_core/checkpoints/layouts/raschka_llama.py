@@ -118,7 +118,8 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "bos_id": None,
         "eos_id": None,
     }
-    usual, questions = dict(_USUAL[variant]), []
+    usual = dict(_USUAL[variant])
+    questions: list[Question] = []
     if f"{_BLOCK}.att.cos" in weights:  # Llama 2
         sin, cos = weights[f"{_BLOCK}.att.sin"], weights[f"{_BLOCK}.att.cos"]
         fields |= {**rotary_of_table(sin, cos, cos.shape[-1]), "d_head": cos.shape[-1], "max_seq_len": cos.shape[0]}
