@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from transformer_core.text.interface import Given
     from transformer_core.text.tokenizer import OwnTokenizer
 
+SECONDS_IF_SHARED = 10.0  # for the losses of candidates, on a server that several people use
 _MAX_NAME = 60  # characters
 
 _taken: set[str] = set()  # names that imports in progress have reserved
@@ -125,13 +126,14 @@ class ImportRequest:
             HeadlightError: the model makes no predictions, or the text is too short for it.
         """
         from transformer_core.checkpoints.archive import put
-        from transformer_core.checkpoints.candidates import candidate_losses
+        from transformer_core.checkpoints.candidates import MOST_SECONDS, candidate_losses
 
         with forwards.one_of_few():
             if self.source:
                 return candidate_losses(self.source, text, options=self.options)
+            most = SECONDS_IF_SHARED if owners.is_shared() else MOST_SECONDS
             with TemporaryDirectory() as folder:
-                return candidate_losses(put(self.files, Path(folder)), text, options=self.options)
+                return candidate_losses(put(self.files, Path(folder)), text, options=self.options, max_seconds=most)
 
 
 def unpack(

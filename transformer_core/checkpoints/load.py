@@ -87,13 +87,14 @@ def load(
             this machine, then the disk. A mapping gives a device or "disk" by name: of a block ("decoder.blocks.3"), of
             the other blocks of a stack ("decoder.blocks"), or of everything else (""), where tokens and logits are.
         options: of a model without a config.json: fields of `ModelConfig` that its files do not determine, such as
-            {"n_heads": 4}.
+            {"n_heads": 4}; "mapping": the text of a mapping (mapping.py), for weights of an unknown layout.
         on_progress: called with bytes done, total bytes, and a description, while downloading and reading.
         on_note: called with notes on how an imported model was changed, such as a prefix that was removed from the
             names of its weights; and on NaN or infinite weights of any model.
 
     Raises:
         UndecidedError: the files of the model do not determine all of its options; the error contains the questions.
+        UnknownLayoutError: the names of its weights are of no known layout; the error contains the nearest one.
         CheckpointError: the model is missing, incomplete, damaged, or not supported.
         ConfigError: an unavailable device or precision, or too little memory.
     """
