@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
-from headlight.analysis.flow.score_sources import SourceKind, score_sources
+from headlight.analysis.flow.score_sources import score_sources
+from headlight.analysis.flow.stream_steps import SourceKind
 from headlight.analysis.positions.relative import backwards
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.traced_forward import captured

@@ -67,10 +67,8 @@ def generate(
 
 def _read(model: Transformer, tokenizer: Tokenizer, given: EncodedInput) -> StageText:
     """Return a text for a decoder without an output layer; an encoder-decoder reads the source as target, too."""
-    if not model.config.has_encoder:
-        tokens, labels = given.ids, given.labels
-        source: dict[str, Any] = {}
-    else:
+    tokens, labels, source = [*given.ids], [*given.labels], dict[str, Any]()
+    if model.config.has_encoder:
         assert model.config.bos_id is not None, "an encoder-decoder has it"
         tokens = [model.config.bos_id, *given.ids[:-1]]
         labels = tokenizer.target.labels(tokens)
