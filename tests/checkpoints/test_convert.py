@@ -53,6 +53,8 @@ def test_the_table_uses_every_key_once_and_fills_every_parameter_once(name: str,
     tied = {"none": set(), "target": {"unembed.weight"}, "three_way": {"unembed.weight", "encoder.embed.weight"}}
     parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     assert sorted(filled) == sorted(parameters - tied[model.config.tie_embeddings])
+    stored = [parameter.untyped_storage().data_ptr() for parameter in model.parameters()]
+    assert len({*stored}) == len(stored)  # so it can be saved
     again = assemble(tc.ModelConfig.from_dict(model.config.to_dict()))  # as a checkpoint of ours has it
     assert [n for n, _ in again.named_parameters()] == [n for n, _ in model.named_parameters()]
 

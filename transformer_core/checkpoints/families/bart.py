@@ -130,7 +130,7 @@ def m2m100_positions(config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict
     n_rows = config.max_seq_len + n_unused_positions(config.pad_id)
     angle = torch.arange(n_rows, dtype=torch.float64)[:, None] * frequency
     table = torch.cat([angle.sin(), angle.cos(), torch.zeros(len(angle), config.d_model % 2)], dim=1).float()
-    return {COMPUTED.format(stack=stack): table for stack in ("encoder", "decoder")}
+    return {COMPUTED.format(stack=stack): table.clone() for stack in ("encoder", "decoder")}
 
 
 FAMILIES = (
