@@ -41,6 +41,7 @@ _REMOVED = {  # settings that name code, or an implementation of attention
     *("experts_implementation", "_experts_implementation", "_name_or_path"),
 }
 _REFUSED = ("quantization_config", "compression_config", "backbone", "backbone_kwargs")
+_PREDICTING = ("ForCausalLM", "ForMaskedLM", "ForConditionalGeneration", "LMHeadModel", "LMHead")  # ends of classes
 _COUNTS = re.compile(r".*(layers?|depths?|blocks?|experts?|codebooks?|heads?)(_|$).*|n_?layers?")
 _MOST = 10_000  # of layers, experts, and other parts
 _SLACK = 1 << 20  # parameters that a file may lack, such as masks and tied ones
@@ -191,12 +192,12 @@ def _load(folder: Path, device: str | torch.device, dtype: torch.dtype) -> Any:
 
 
 def _class_of(config: Any, values: Mapping[str, Any]) -> Any:
-    """Return the saved class of a model that reads text, or the usual one of its configuration."""
+    """Return the saved class of a model that reads text and predicts tokens; of others, the model without a head."""
     import transformers
 
     saved = values.get("architectures")
     name = saved[0] if isinstance(saved, list) and saved else ""
-    kind: Any = getattr(transformers, name, None) if isinstance(name, str) and name.isidentifier() else None
+    kind: Any = getattr(transformers, name, None) if isinstance(name, str) and name.endswith(_PREDICTING) else None
     if not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)):
         kind = transformers.MODEL_MAPPING[type(config)]
     kind = kind[0] if isinstance(kind, tuple) else kind

@@ -38,7 +38,7 @@ class TransformersModel(ViewedModel):
         """Return the logits, or without an output layer the final states, and the patterns by name of attention."""
         output, record = run_with_patterns(self.theirs, _named(self.theirs, self.config.architecture, inputs))
         maps = {name: AttentionMaps.of_arrays(record.attentions[name].patterns) for name in record.attentions}
-        return (output["logits"] if self.config.unembed else output[0]), maps
+        return output["logits" if self.config.unembed else "last_hidden_state"], maps
 
     def greedy(self, given: Sequence[int], *, n_new: int, begun: Sequence[int]) -> list[int]:
         """Return the tokens that the model generates greedily, `begun` and a final <eos> included."""
@@ -76,8 +76,8 @@ def shape_of(theirs: Any) -> ModelConfig:
 
     Raises:
         ArgumentError: it has no patterns, or cannot read token ids.
-        CheckpointError: its attentions are not those of one encoder, decoder, or encoder-decoder; or it generates
-            text, but has no output layer.
+        CheckpointError: its attentions are not those of one encoder, decoder, or encoder-decoder; or it returns
+            neither logits nor final states.
     """
     about = theirs.config.get_text_config()
     n_tokens = theirs.get_input_embeddings().weight.shape[0]
@@ -95,8 +95,8 @@ def shape_of(theirs: Any) -> ModelConfig:
         )
     logits = output.get("logits")
     unembed = logits is not None and logits.ndim == 3 and logits.shape[1] == _N_PROBED and logits.shape[2] >= n_tokens
-    if not unembed and architecture != "encoder_only":
-        raise CheckpointError("it has no language-modelling head; choose a version that has one")
+    if not unembed and "last_hidden_state" not in output:
+        raise CheckpointError("it returns neither logits nor final states of tokens")
     n_heads, n_layers = heads.pop(), {name: len(of.layers) for name, of in record.attentions.items()}
     width = getattr(about, "hidden_size", None) or n_heads
     return ModelConfig(

@@ -63,6 +63,15 @@ def test_an_unsupported_family_is_imported_for_viewing_and_read_like_ours(name: 
         tc.load(tmp_path / "ours")
 
 
+@pytest.mark.parametrize("name", ["Qwen3Moe", "RoFormer"])
+def test_a_classifier_has_patterns_and_no_predictions(name: str, tmp_path: Path) -> None:
+    saved(tmp_path / "theirs", name, "ForSequenceClassification", TEXT, **(MOE if name == "Qwen3Moe" else {}))
+    bring_in(str(tmp_path / "theirs"), tmp_path / "ours", otherwise=write_viewed)
+    run = hl.run_text(*load_for_viewing(tmp_path / "ours"), "5 9 7 30 5")
+    assert not run.predicts and run.not_finite is None
+    assert [patterns.shape for patterns in run.patterns.values()] == [(3, 3, 5, 5)]
+
+
 def test_the_tokenizer_and_the_parts_of_a_large_file_are_kept(tmp_path: Path) -> None:
     save_small_bert(tmp_path / "theirs")
     model = saved(tmp_path / "theirs", "RoFormer", "ForMaskedLM", TEXT)
