@@ -30,6 +30,7 @@ PARTS: Mapping[str, str] = {  # by component of a parameter's name: the part it 
 _ROTARY = ("rotary_base", "rotary_fraction", "rotary_scaling")
 _BY_TURNS = ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len")
 _BUCKETS = ("n_relative_buckets", "relative_max_distance")
+_PRE_NORM = ("input_norm", "output_norm", "first_norm", "last_norm")
 _FEED_FORWARD = ("activation", "gated", "feed_forward_bias")
 
 
@@ -106,6 +107,11 @@ def _idle(config: ModelConfig) -> set[str]:
         idle |= {*_BUCKETS}
     if not config.d_ff:
         idle |= {*_FEED_FORWARD}
+    if not config.qk_norm:
+        idle |= {"qk_norm_scope"}
+    idle |= {"final_norm"} if config.norm_position == "pre" else {*_PRE_NORM}
+    if not config.input_norm:
+        idle |= {"first_norm"}
     if not config.has_encoder:
         idle |= {"n_encoder_layers"}
     if not config.has_decoder:
