@@ -110,6 +110,7 @@ def card_of(
     else:
         card = new_card(model.config, tokenizer, name, notes)
         card["format"] = format_of(folder, options=options)
+        card |= {"options": dict(options)} if options else {}
     card["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     return card
 

@@ -226,6 +226,8 @@ def _described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any])
     queries, keys = size("blocks.0.self_attn.q.weight"), size("blocks.0.self_attn.k.weight")
     n_heads, d_head = (_count(given.get(name)) for name in ("n_heads", "d_head"))
     d_head = d_head or (queries // n_heads if n_heads else 0)
+    has_final = has("ln_final.weight")
+    norms = ("pre", "post") if has_final else ("post", "pre")
     is_learned, has_output = has("pos_embed.table"), has("unembed.weight")
     has_own_source = "encoder.embed.weight" in names or stacks != ["encoder", "decoder"]
     fields: dict[str, Any] = {
@@ -237,7 +239,7 @@ def _described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any])
         "n_kv_heads": keys // d_head if d_head else 0,
         "n_encoder_layers": n_layers.get("encoder", 0),
         "n_decoder_layers": n_layers.get("decoder", 0),
-        "last_norm": has("ln_final.weight"),
+        **_last_norm(has_final, given.get("norm_position", norms[0])),
         "embedding_norm": has("embedding_norm.weight"),
         "gated": has("mlp.gate.weight"),
         "feed_forward_bias": has("mlp.up.bias"),
@@ -259,7 +261,6 @@ def _described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any])
     questions = [heads_question(queries)] if queries else []
     fields |= {} if queries else {"n_heads": 1}
     in_tensors = Message("It is not in the tensors.")
-    norms = ("pre", "post") if has("ln_final.weight") else ("post", "pre")
     questions.append(Question("norm_position", norms, in_tensors))
     if has("ln1.bias"):
         fields["norm"] = "layer"
@@ -273,6 +274,11 @@ def _described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any])
         rotary = ("rotary_halves", "rotary_interleaved", "sinusoidal_interleaved", "sinusoidal_halves", "none")
         questions.append(Question("positions", rotary, Message("There is no table of positions.")))
     return Description(fields=fields, questions=questions)
+
+
+def _last_norm(has_final: bool, norm_position: object) -> dict[str, Any]:
+    """Return the field that says whether the output of each stack is normalized."""
+    return {"final_norm": has_final} if norm_position == "post" else {"last_norm": has_final}
 
 
 def _count(value: object) -> int:

@@ -89,6 +89,7 @@ def lines(path: str, source: str, model_format: str, config: ModelConfig) -> str
         config: of the model.
     """
     from transformer_core.checkpoints.families import FAMILIES
+    from transformer_core.checkpoints.mapping import MAPPING
 
     source = source if "/" in source or "\\" in source else f"path/to/{source}"
     name = _CLASSES[config.architecture] if config.unembed else "AutoModel"
@@ -96,13 +97,14 @@ def lines(path: str, source: str, model_format: str, config: ModelConfig) -> str
     sizes = [config.input_vocab_size, *([config.vocab_size] if config.architecture == "encoder_decoder" else [])]
     n = min(N_TOKENS, config.max_seq_len)
     texts = [f"torch.randint({_ids(size, config.pad_id)}, (1, {n}))" for size in sizes]
+    given = f', options=tc.read_card({path!r})["options"]' if model_format == MAPPING else ""
     return (
         "import torch\n"
         f"{template.format(name=name, source=source, c=config)}\n"
         "import headlight as hl\n"
         "import transformer_core as tc\n\n"
         f"ours, _ = tc.load({path!r})\n"
-        f"print(hl.compare_models(ours, theirs, {', '.join(texts)}))\n"
+        f"print(hl.compare_models(ours, theirs, {', '.join(texts)}{given}))\n"
     )
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 import headlight as hl
 import transformer_core as tc
 from tests.checkpoints import foreign
-from tests.checkpoints.layouts.test_torch_transformer import Translator, shaken
+from tests.checkpoints.layouts.test_torch_transformer import Encoder, Translator, shaken
 from tests.checkpoints.paper_models import HKPROJ, Layout, PaperModel
 from tests.checkpoints.small import BOS, PAD, VOCAB_SIZE
 from tests.model.building import random_tokens
@@ -114,6 +114,19 @@ def test_the_first_site_that_differs_is_the_one_with_the_error(name: str):
 
 
 RELU = {"activation": "relu"}
+MAPPING = "positions = sinusoidal_interleaved\nscale_embeddings = true\nactivation = relu\nnorm_position = post\n"
+MAPPING += "token_embedding.weight = encoder.embed.weight\nhead.weight = unembed.weight\n"
+MAPPING += "\n".join(
+    line
+    for part in ("weight", "bias")
+    for line in (
+        f"encoder.layers.*.self_attn.in_proj_{part} = encoder.blocks.*.self_attn.{{q,k,v}}.{part}",
+        f"encoder.layers.*.self_attn.out_proj.{part} = encoder.blocks.*.self_attn.out.{part}",
+        *(f"encoder.layers.*.norm{i}.{part} = encoder.blocks.*.ln{i}.{part}" for i in (1, 2)),
+        f"encoder.layers.*.linear1.{part} = encoder.blocks.*.mlp.up.{part}",
+        f"encoder.layers.*.linear2.{part} = encoder.blocks.*.mlp.down.{part}",
+    )
+)
 Case = tuple[Callable[[], nn.Module], dict[str, Any], Plant, str]
 CASES: dict[str, Case] = {
     "torch.nn.Transformer": (
@@ -127,6 +140,13 @@ CASES: dict[str, Case] = {
         {**RELU, "norm_position": "post"},
         lambda model: setattr(model.transformer.decoder.layers[1], "activation", nn.functional.gelu),
         "decoder.blocks.1.mlp.hook_post",
+    ),
+    "a mapping": (lambda: Encoder(is_causal=False, has_head=True), {"mapping": MAPPING}, lambda model: None, NONE),
+    "its scale": (
+        lambda: Encoder(is_causal=False, has_head=True),
+        {"mapping": MAPPING.replace("scale_embeddings = true", "")},
+        lambda model: None,
+        "encoder.blocks.0.hook_resid_pre",
     ),
     "hkproj": (lambda: paper_model(HKPROJ), {}, lambda model: None, NONE),
     "its norm": (
@@ -150,7 +170,8 @@ def test_models_without_a_configuration_are_matched_by_their_layout(name: str):
     ours, _ = tc.load(theirs, options={"n_heads": 3, **options})
     plant(theirs)
     tokens = torch.randint(1, VOCAB_SIZE, (2, 30))
-    compared = hl.compare_models(ours, theirs, tokens, tokens)
+    n_texts = 2 if ours.config.architecture == "encoder_decoder" else 1
+    compared = hl.compare_models(ours, theirs, *(tokens, tokens)[:n_texts], options=options)
     assert (compared.first.site if compared.first else NONE) == site, str(compared)
     assert sum(one.site.endswith("hook_pattern") for one in compared.sites) == len(
         [name for name in tc.site_names(ours) if name.endswith("hook_pattern")]
