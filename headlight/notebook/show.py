@@ -13,10 +13,11 @@ from headlight.notebook.arrays import ALONE, given_patterns, is_by_step, kind_of
 from headlight.notebook.attention_view import AttentionView, Figure, Start
 from headlight.notebook.packing import check_size
 from headlight.viewing.generated import read_generated
+from headlight.viewing.model import TransformersModel
 from headlight.viewing.patterns import AttentionPatterns, DecodingSteps, PatternRecord
-from headlight.viewing.reading import read_transformers
+from headlight.viewing.reading import COMPUTED_BY, read_transformers
 from transformer_core.checkpoints.load import tokenizer_of
-from transformer_core.errors import NO_MESSAGE, ArgumentError
+from transformer_core.errors import NO_MESSAGE, ArgumentError, Message
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
@@ -97,14 +98,16 @@ def _of_model(
 ) -> PatternRecord:
     if text is None and not isinstance(tokenizer, Tokenizer):
         tokenizer, text = None, tokenizer  # show(model, text)
-    if isinstance(model, Transformer):
-        tokenizer = tokenizer or tokenizer_of(model)
+    if isinstance(model, Transformer | TransformersModel):
+        is_ours = isinstance(model, Transformer)
+        tokenizer = tokenizer or (tokenizer_of(model) if is_ours else None)
         if tokenizer is None or text is None:
             raise ArgumentError("show needs a model, its tokenizer and a text: hl.show(model, tokenizer, text)")
         is_pair = model.config.has_encoder and model.config.has_decoder
         n_new = 64 if is_pair else max_new_tokens
         run = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=n_new)
-        return record_of(run, text if isinstance(text, str) else " ".join(text))
+        by = NO_MESSAGE if is_ours else Message(COMPUTED_BY, model=type(model.theirs).__name__)
+        return record_of(run, text if isinstance(text, str) else " ".join(text), by)
     if isinstance(model, nn.Module):
         return read_transformers(model, tokenizer, text, target=target)
     if isinstance(model, Mapping) and "sequences" in model:
@@ -116,8 +119,13 @@ def _of_model(
     )
 
 
-def record_of(run: ModelRun, text: str) -> PatternRecord:
-    """Return the patterns of one of our models on a text, which is also their title.
+def record_of(run: ModelRun, text: str, computed_by: Message = NO_MESSAGE) -> PatternRecord:
+    """Return the patterns of a run of a model on a text, which is also their title.
+
+    Args:
+        run: of the model.
+        text: that it read.
+        computed_by: a sentence, where it was another library.
 
     Raises:
         ArgumentError: they are too large for a view.
@@ -142,7 +150,7 @@ def record_of(run: ModelRun, text: str) -> PatternRecord:
         first = run.n_given - 1
         probabilities = np.exp(run.log_probs[first:]).tolist()
         steps = DecodingSteps(first_query=first, tokens=run.following[first:], probabilities=probabilities)
-    return PatternRecord(attentions=attentions, model=shorten(text, _TITLE), computed_by=NO_MESSAGE, steps=steps)
+    return PatternRecord(attentions=attentions, model=shorten(text, _TITLE), computed_by=computed_by, steps=steps)
 
 
 def _of_arrays(

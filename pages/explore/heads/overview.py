@@ -19,12 +19,12 @@ from pages.components.overview import MeasuredHeads, Pictures, head_overview
 from pages.explore import overviews
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
-from pages.shared import cache, prose
+from pages.shared import cache, model_bar, prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Lines, Unwritten, call, literal, named, value_of
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.errors import mark
+from transformer_core.errors import Message, mark
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.attention_maps import PooledHeads
@@ -120,7 +120,8 @@ def _page(data: HeadsData, view: View, measure: str, order: Order, reader: str) 
     text = view.text if isinstance(view.text, str) else " ".join(view.text)
     start = Start(attention=view.attention, layer=view.layer, heads=(view.head,), measure=measure, order=order)
     with speaking(reader):
-        return AttentionView(record_of(data.model_run, text), start=start).page()
+        computed_by = Message(model_bar.VIEWED if data.card.is_viewed else "")
+        return AttentionView(record_of(data.model_run, text, computed_by), start=start).page()
 
 
 def _order() -> None:
