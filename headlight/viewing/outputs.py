@@ -207,6 +207,7 @@ def _sides(
     read += ["image"] if inputs.get(IMAGES) is not None else []
     read += ["audio"] if any(inputs.get(name) is not None for name in SOUNDS) else []
     read += ["text"] if inputs.get("input_ids") is not None else []
+    read.sort(key=lambda modality: (modality == "text") != (kind == "decoder"))  # a causal mask is that of a text
     named = [modality for modality, words in _PARTS.items() if any(word in path for word in words)]
     encoder: Sequence[Modality] = named or read
     is_pair = inputs.get("decoder_input_ids") is not None

@@ -25,6 +25,11 @@ WHISPER = {
 WAV2VEC2 = SIZES | {"conv_dim": (8, 8), "conv_kernel": (10, 3), "conv_stride": (5, 2), "num_conv_pos_embeddings": 4}
 WAV2VEC2 |= {"num_conv_pos_embedding_groups": 2, "num_feat_extract_layers": 2}
 IMAGE = SIZES | {"image_size": 12, "patch_size": 4}
+LLAVA = {
+    "vision_config": IMAGE | {"model_type": "clip_vision_model"},
+    "text_config": TEXT | {"model_type": "llama", "num_key_value_heads": 1},
+    **{"image_token_id": 38, "vision_feature_layer": -1},
+}
 HYBRID = TEXT | {"num_key_value_heads": 3, "layer_types": ["linear_attention", "linear_attention", "full_attention"]}
 HYBRID |= {"linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 4, "head_dim": 8}
 HYBRID |= {"linear_value_head_dim": 4, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8}
@@ -85,6 +90,11 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, tuple[str, str, int]]]] = 
         {"input_features": MEL, "decoder_input_ids": IDS[:, :3]},
         {"encoder": ("0.00 s", "0.58 s", 2), "decoder": ("5", "7", 2), "cross": ("0.00 s", "0.58 s", 2)},
     ),
+    "image in a text": (
+        lambda: small("Llava", LLAVA, kind="ForConditionalGeneration"),
+        {"input_ids": torch.tensor([[5, *[38] * 9, 7, 8]]), "pixel_values": PIXELS},
+        {"decoder": ("5", "8", 3), "vision_tower": ("[CLS]", "2, 2", 3)},
+    ),
     "two towers": (
         lambda: small("CLIP", {"text_config": TEXT, "vision_config": IMAGE, "projection_dim": 8}),
         {"input_ids": IDS, "pixel_values": PIXELS},
@@ -104,6 +114,8 @@ def test_patterns_are_those_of_the_class_itself_and_the_model_is_unchanged(name:
     assert shown == expected
     ours = [layer for attention in record.attentions.values() for layer in attention.patterns]
     theirs = plain(model, inputs)
+    if name == "image in a text":  # the output has no patterns of the vision tower, which is run alone
+        theirs += plain(model.model.vision_tower, {"pixel_values": PIXELS})
     assert len(ours) == len(theirs)
     for layer in ours:
         assert any(layer.shape == other.shape and (layer == other).all() for other in theirs)
