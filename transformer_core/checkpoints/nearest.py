@@ -15,6 +15,8 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 
 _LEAST_SHARE = 0.2  # of common names among all names of both; below, two layouts have nothing to do with each other
+_KNOWN_PER_UNKNOWN = 5  # names; with more, the weights are those of the nearest family, or of one like it
+_LEAST_NAMES = 6  # in a table
 _MOST_NAMED = 4  # names in a message
 _DECODER: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "norm_position": "pre"}
 _CHOICES: tuple[dict[str, Any], ...] = (  # with and without biases
@@ -70,6 +72,15 @@ def unknown_layout(where: str | Message, weights: Mapping[str, Tensor]) -> Unkno
             where=where,
             config="config.json",
         )
+    if nearest.name in FAMILIES and len(nearest.fitting) > _KNOWN_PER_UNKNOWN * len(nearest.unknown):
+        return UnknownLayoutError(
+            "{where} has weights as the transformers library names them, but no {config}; write it into the same "
+            "folder with model.config.save_pretrained(folder)",
+            shapes=shapes,
+            nearest=nearest,
+            where=where,
+            config="config.json",
+        )
     return UnknownLayoutError(
         "{where} has no {config}, and the names of its weights are of no known layout; the nearest is {layout}, "
         "with {n_fitting} of {n} names. It lacks {missing}; unknown are {unknown}",
@@ -90,6 +101,8 @@ def nearest_layout(keys: Iterable[str]) -> Nearest | None:
     names = sorted({without_numbers(key) for key in keys})
     best, best_share = None, _LEAST_SHARE
     for layout, table in _tables():
+        if len(table) < _LEAST_NAMES:
+            continue  # an example without the layers that this layout has
         fitting = {name: known for name in names if (known := end_in(name, table)) is not None}
         n_common = len({*fitting.values()})
         share = n_common / (len(table) + len(names) - len(fitting))

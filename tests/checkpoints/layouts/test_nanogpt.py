@@ -186,6 +186,12 @@ def test_the_nearest_layout_of_unknown_weights_is_named(tmp_path: Path):
     assert caught.value.nearest is not None
     assert caught.value.nearest.missing == ("transformer.h.*.attn.c_attn.bias", "transformer.h.*.attn.c_attn.weight")
     assert "net.h.*.x" in caught.value.nearest.unknown and len(caught.value.nearest.unknown) == 3
+    names = ["input_layernorm", "post_attention_layernorm", *(f"self_attn.{name}_proj" for name in "qkvo")]
+    names = [f"layers.0.{name}" for name in (*names, *(f"mlp.{name}_proj" for name in ("gate", "up", "down")))]
+    of_llama = {f"model.{name}.weight": torch.ones(2, 2) for name in ("embed_tokens", "norm", *names)}
+    torch.save(of_llama, tmp_path / "a.pt")
+    with pytest.raises(UnknownLayoutError, match=r"as the transformers library names them, but no config\.json"):
+        tc.load(tmp_path)
     torch.save({"layers.0.weight": torch.ones(2, 2)}, tmp_path / "a.pt")
     with pytest.raises(UnknownLayoutError, match="of no known layout, so its architecture is unknown"):
         tc.load(tmp_path)
@@ -224,6 +230,18 @@ def test_the_settings_of_build_nanogpt_are_read_without_their_class(tmp_path: Pa
         model = tc.load(tmp_path, on_note=notes.append)[0]
     torch.testing.assert_close(model(tokens), nanogpt(tokens, weights, gelu="tanh"), rtol=1e-4, atol=1e-4)
     assert [str(note) for note in notes] == ["Read with the tanh approximation of GELU, as in build-nanogpt."]
+
+
+@pytest.mark.parametrize("prefix", ["transformer.", ""])
+def test_a_gpt2_without_its_config(prefix: str, tmp_path: Path):
+    """Its linear layers are transposed; without a prefix it has no output layer, which is the embedding."""
+    weights, tokens = weights_of(bias=True), torch.randint(0, 61, (2, 17))
+    layers = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+    theirs = {key: weight.T.contiguous() if key.endswith(layers) else weight for key, weight in weights.items()}
+    theirs = {key.replace("transformer.", prefix): theirs[key] for key in theirs if prefix or key != "lm_head.weight"}
+    torch.save(theirs, tmp_path / "pytorch_model.bin")
+    model = tc.load(tmp_path, options={"n_heads": 3})[0]
+    torch.testing.assert_close(model(tokens), nanogpt(tokens, weights, gelu="tanh"), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("qkv_bias", [True, False])

@@ -1,6 +1,9 @@
-"""nanoGPT, build-nanogpt, minGPT and llm.c: a GPT-2 whose linear layers are stored as [out, in]."""
+"""nanoGPT, build-nanogpt, minGPT and llm.c: a GPT-2 whose linear layers are stored as [out, in]; and GPT-2 itself."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,6 +12,7 @@ from torch import Tensor
 from transformer_core.checkpoints.family import Entry, embeddings, fused, module
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
+    Computed,
     Convention,
     Description,
     Layout,
@@ -19,6 +23,7 @@ from transformer_core.checkpoints.layout import (
     usual_heads,
 )
 from transformer_core.checkpoints.pickles import Settings
+from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
@@ -33,6 +38,9 @@ _USUAL_HEADS = {512: 16, 384: 6, 192: 6, 128: 4, 48: 3} | GPT2_HEADS  # minGPT's
 _NAMES = {"n_layer": "n_decoder_layers", "n_head": "n_heads", "n_embd": "d_model", "block_size": "max_seq_len"}
 _FIRST, _TOKENS, _POSITIONS = (f"transformer.{name}.weight" for name in ("h.0.attn.c_attn", "wte", "wpe"))
 _recognize = having(_FIRST, _TOKENS, _POSITIONS)
+_GPT2 = (_FIRST, _TOKENS, _POSITIONS, "transformer.ln_f.weight")
+_recognize_gpt2, _recognize_bare = having(*_GPT2), having(*(key.removeprefix("transformer.") for key in _GPT2))
+_CONV1D = re.compile(r".*\.(attn|mlp)\.c_\w+\.weight")
 
 
 def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
@@ -40,6 +48,28 @@ def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
     weights = _recognize(saved)
     shape = weights[_FIRST].shape if weights else ()
     return weights if len(shape) == 2 and shape[0] == 3 * shape[1] else None
+
+
+def recognize_gpt2(saved: SavedModel) -> Mapping[str, Tensor] | None:
+    """Return the tensors of a GPT-2 of the `transformers` library by the keys of a nanoGPT, with its matrices."""
+    weights = _recognize_gpt2(saved)
+    if weights is None and (bare := _recognize_bare(saved)):
+        weights = Renamed(bare, {key if key == HEAD else f"transformer.{key}": key for key in bare})
+    shape = weights[_FIRST].shape if weights else ()
+    if weights is None or len(shape) != 2 or shape[1] != 3 * shape[0]:
+        return None
+    return Computed(weights, {key: partial(_transposed, weights, key) for key in weights if _CONV1D.fullmatch(key)})
+
+
+def _transposed(weights: Mapping[str, Tensor], key: str) -> Tensor:
+    return weights[key].T
+
+
+def describe_gpt2(saved: SavedModel, given: Mapping[str, Any]) -> Description:
+    """Return the description of a GPT-2 of the `transformers` library without its config.json."""
+    description = describe(saved, given)
+    others = [convention for convention in description.conventions if convention.option != "activation"]
+    return replace(description, fields={**description.fields, "activation": "gelu_tanh"}, conventions=others)
 
 
 def settings(saved: SavedModel) -> Mapping[str, Any]:
@@ -159,5 +189,14 @@ LAYOUTS = (
         head=HEAD,
         names={**_NAMES, "bias": ""},
         settings=settings,
+    ),
+    Layout(
+        name="GPT-2",
+        model_type="gpt2_state_dict",
+        recognize=recognize_gpt2,
+        describe=describe_gpt2,
+        keys=keys,
+        head=HEAD,
+        names=_NAMES,
     ),
 )
