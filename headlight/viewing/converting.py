@@ -7,7 +7,7 @@ from torch import nn
 from headlight.viewing.labels import tokenizer_of
 from headlight.viewing.reading import check_transformers
 from transformer_core.checkpoints.checkpoint import refuse_other_tokenizer
-from transformer_core.checkpoints.load import load
+from transformer_core.checkpoints.load import load, with_tokenizer
 from transformer_core.errors import CheckpointError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.foreign import ForeignTokenizer
@@ -48,4 +48,4 @@ def from_transformers(model: nn.Module, tokenizer: Any = None) -> tuple[Transfor
     if isinstance(own, ForeignTokenizer) and own.beyond(ours.config.vocab_size):
         own = own.of_model(ours.config.vocab_size)  # texts with the tokens that the model lacks are refused
     refuse_other_tokenizer(name, ours.config, own)
-    return ours, own
+    return with_tokenizer(ours, own)

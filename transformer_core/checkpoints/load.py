@@ -122,8 +122,13 @@ def _noted(loaded: tuple[Transformer, Tokenizer], on_note: OnNote) -> tuple[Tran
     """Return the loaded model, after passing on a note about non-finite weights, if any."""
     if note := note_on_weights(not_finite_weights(loaded[0])):
         on_note(note)
-    _tokenizers[loaded[0]] = loaded[1]
-    return loaded
+    return with_tokenizer(*loaded)
+
+
+def with_tokenizer(model: Transformer, tokenizer: Tokenizer) -> tuple[Transformer, Tokenizer]:
+    """Return a model and its tokenizer, and remember the tokenizer for `tokenizer_of`."""
+    _tokenizers[model] = tokenizer
+    return model, tokenizer
 
 
 def tokenizer_of(model: Transformer) -> Tokenizer | None:

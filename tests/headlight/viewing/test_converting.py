@@ -9,12 +9,14 @@ import torch
 import headlight as hl
 from tests.headlight.viewing.test_reading import small
 from tests.small_bert import save_small_bert
+from transformer_core.checkpoints.load import tokenizer_of
 from transformer_core.errors import ArgumentError, CheckpointError
 
 
 def test_a_supported_family_is_ours_and_has_the_patterns_that_transformers_computes(tmp_path: Path) -> None:
     theirs, tokenizer = save_small_bert(tmp_path / "bert")
     model, own = hl.from_transformers(theirs, tokenizer)
+    assert tokenizer_of(model) is own
     text = "the cat sat on a [MASK] ."
     run, record = hl.run_text(model, own, text), hl.read_transformers(theirs, tokenizer, text)
     assert run.source == tuple(record.attentions["encoder"].queries)
