@@ -13,6 +13,7 @@ from transformer_core.text.labels import with_border
 
 Modality = Literal["text", "image", "audio"]
 IMAGES, SOUNDS = "pixel_values", ("input_features", "input_values")  # inputs of models, as transformers names them
+_CLASS = "[CLS]"  # the token in front of the patches of an image
 _MOST_BEFORE_PATCHES = 16  # a class token and registers
 _SAMPLING_RATE, _HOP_LENGTH = 16_000, 160  # of speech models, unless the processor has others
 
@@ -42,6 +43,7 @@ class Labels:
 
     tokens: Sequence[str] = ()  # of the text, or of the encoder's
     target: Sequence[str] = ()  # of the decoder's text in an encoder-decoder
+    special: frozenset[str] = frozenset()  # labels of special tokens
     patches: tuple[int, int] | None = None  # rows and columns of an image
     seconds: float | None = None  # duration of a sound
     hop: float | None = None  # seconds from a frame of a sound to the next; None: the duration divided by their number
@@ -55,12 +57,14 @@ class Labels:
             inputs: [1, ...] by name, as the model takes them.
             processor: the tokenizer or processor that made them; None: labels are token ids.
         """
-        tokenizer = tokenizer_of(processor)
+        tokenizer, special = tokenizer_of(processor), {_CLASS} if inputs.get(IMAGES) is not None else set[str]()
 
         def tokens(name: str) -> list[str]:
             ids = inputs[name][0].tolist() if inputs.get(name) is not None else []
             if tokenizer is not None:
-                return tokenizer.labels(ids)
+                labels = tokenizer.labels(ids)
+                special.update(label for label, has in zip(labels, tokenizer.is_special(ids), strict=True) if has)
+                return labels
             theirs = getattr(processor, "tokenizer", processor)
             names = getattr(theirs, "convert_ids_to_tokens", lambda ids: [str(i) for i in ids])
             return [str(name) for name in names(ids)]
@@ -70,10 +74,12 @@ class Labels:
         if segments is not None and len(segments[0]) == len(ids) and 0 < int(segments[0].argmax()) < len(ids):
             ids = list(with_border(ids, int(segments[0].argmax())))
         has_samples = hasattr(config, "conv_stride") and inputs.get("input_values") is not None
+        target = tokens("decoder_input_ids")
         return cls(
             hop=prod(config.conv_stride) / _rate(processor) if has_samples else None,
             tokens=ids,
-            target=tokens("decoder_input_ids"),
+            target=target,
+            special=frozenset(special),
             patches=_patches(config, inputs),
             seconds=_seconds(inputs, processor),
         )
@@ -102,7 +108,7 @@ def _of_patches(n: int, n_rows: int, n_columns: int) -> list[str] | None:
     n_before = n - n_rows * n_columns
     if not 0 <= n_before <= _MOST_BEFORE_PATCHES:
         return None
-    before = ["[CLS]", *(f"[REG {i}]" for i in range(1, n_before))][:n_before]
+    before = [_CLASS, *(f"[REG {i}]" for i in range(1, n_before))][:n_before]
     return before + [f"{row}, {column}" for row in range(n_rows) for column in range(n_columns)]
 
 

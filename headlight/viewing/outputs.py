@@ -120,6 +120,7 @@ def _attentions(
             queries=queries,
             keys=keys,
             layers=tuple(numbers[place] for place in members),
+            special=[key in labels.special for key in keys] if labels.special else None,
         )
 
 

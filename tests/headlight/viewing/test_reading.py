@@ -135,6 +135,7 @@ def test_a_text_is_read_with_its_tokenizer_and_an_encoder_decoder_writes(tmp_pat
     queries = record.attentions["encoder"].queries
     assert list(queries)[:5] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
     assert list(queries)[5].endswith("it")
+    assert np.flatnonzero(record.attentions["encoder"].special or []).tolist() == [0, 4, 9]
     pair = small("T5", T5, kind="ForConditionalGeneration", decoder_start_token_id=0, eos_token_id=1)
     written = pair.eval().generate(IDS, max_new_tokens=6, do_sample=False)
     record = read_transformers(pair, None, {"input_ids": IDS}, max_new_tokens=6)
