@@ -1,6 +1,7 @@
 """Encoder-decoders of well-known repositories compute the same here, from files as their programs save them."""
 
 import argparse
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,13 +89,15 @@ def test_the_tokenizers_of_hkproj_are_read_on_the_sides_that_they_fit(tmp_path: 
     write_tokenizer(tmp_path / "tokenizer_it.json", "il gatto")
     assert tc.load(tmp_path / "model.pt", options={"n_heads": 3})[1].kind == "ids"
     write_tokenizer(tmp_path / "tokenizer_en.json", "the cat sleeps")
-    _, tokenizer = tc.load(tmp_path / "model.pt", options={"n_heads": 3})
+    (tmp_path / "weights").mkdir()  # below the tokenizers, where the program saves them
+    place = shutil.move(tmp_path / "model.pt", tmp_path / "weights" / "model.pt")
+    _, tokenizer = tc.load(place, options={"n_heads": 3})
     assert tokenizer.encode_for("the cat", "encoder_decoder") == [2, 4, 5, 3]
     assert tokenizer.target.encode_for("il cane", "encoder_decoder") == [4, 0, 3]
     assert (tokenizer.labels([6]), tokenizer.target.decode([2, 4, 5, 3])) == (["sleeps"], "il gatto")
     write_tokenizer(tmp_path / "tokenizer_en.json", "the cat sleeps", pad="[NO]")
     with pytest.raises(CheckpointError, match="not a tokenizer of this program"):
-        tc.load(tmp_path / "model.pt", options={"n_heads": 3})
+        tc.load(place, options={"n_heads": 3})
 
 
 def test_files_that_are_named_like_a_tokenizer_are_not_one(tmp_path: Path):
@@ -102,6 +105,14 @@ def test_files_that_are_named_like_a_tokenizer_are_not_one(tmp_path: Path):
     for name in ("tokenizer.py", "tokenizer_en.json", "vocab.bpe"):
         (tmp_path / name).write_text("def encode(): ...")
     assert tc.load(tmp_path, options={"n_heads": 3})[1].kind == "ids"
+
+
+def test_gains_in_16_bits_are_not_rounded_again(tmp_path: Path):
+    theirs = saved("annotated", tmp_path / "model.pt").bfloat16()
+    torch.save(theirs.state_dict(), tmp_path / "model.pt")
+    ours, _ = tc.load(tmp_path, options={"n_heads": 3})
+    gain = theirs.get_parameter("encoder.norm.a_2").float() * (23 / 24) ** 0.5
+    torch.testing.assert_close(ours.get_parameter("encoder.ln_final.weight"), gain, rtol=1e-6, atol=0)
 
 
 def test_what_the_files_leave_open_is_a_question_or_a_convention(tmp_path: Path):

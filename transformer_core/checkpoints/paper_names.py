@@ -1,13 +1,13 @@
 """The paper's encoder-decoder under the names that other programs give its modules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Cut, Entry, as_it_is, module
+from transformer_core.checkpoints.family import Entry, module, scaled
 from transformer_core.checkpoints.layout import Description, SavedModel, heads_question, n_layers, usual_heads
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -16,7 +16,7 @@ from transformer_core.text.word_vocabularies import read_pair
 _STACKS = ("encoder", "decoder")
 _USUAL_WIDTH, _USUAL_HEADS = 512, 8  # the paper's base model, which these programs have as defaults
 
-SAMPLE_DEVIATION = Message(
+_SAMPLE_DEVIATION = Message(
     "Its normalization divides by the standard deviation with n - 1; its gains were multiplied by √((n - 1) / n), "
     "which gives the same result up to a relative 1e-6 / deviation."
 )
@@ -24,12 +24,6 @@ _SPLIT = Message(
     "Its words are read from its vocabularies. Texts are split at spaces and punctuation, and may have been split in "
     "another way for training."
 )
-
-
-def without_sample(gain: Tensor) -> tuple[Tensor]:
-    """Return the gain for a normalization that divides by the deviation with n instead of n - 1."""
-    n = gain.shape[0]
-    return (gain * ((n - 1) / n) ** 0.5,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +41,7 @@ class PaperNames:
     final_norm: str = ""
     embeddings: tuple[str, str]
     output: str
-    norm: Cut = as_it_is  # converts the gain of a normalization
+    has_sample_deviation: bool = False  # normalizations divide by the deviation with n - 1
 
     @property
     def landmarks(self) -> tuple[str, str, str, str]:
@@ -96,7 +90,7 @@ class PaperNames:
             conventions=[usual_heads(d_model, _USUAL_HEADS, program)] if usual else [],
             questions=[] if usual else [heads_question(width)],
             notes=[
-                *([SAMPLE_DEVIATION] if self.norm is without_sample else []),
+                *([_SAMPLE_DEVIATION] if self.has_sample_deviation else []),
                 *([_SPLIT] if tokenizer is not None else []),
             ],
             tokenizer=tokenizer,
@@ -117,7 +111,7 @@ class PaperNames:
         entries += [Entry(f"{self.output}.bias", ("unembed.bias",))] if config.unembed_bias else []
         for side, stack in enumerate(_STACKS):
             for theirs, ours in ((self.embedding_norm, "embedding_norm"), (self.final_norm, "ln_final")):
-                entries += self._norm(theirs.format(stack=stack), f"{stack}.{ours}") if theirs else []
+                entries += self._norm(config, theirs.format(stack=stack), f"{stack}.{ours}") if theirs else []
             for i in range(config.n_decoder_layers if side else config.n_encoder_layers):
                 entries += self._layer(config, side, i)
         return tuple(entries)
@@ -133,15 +127,15 @@ class PaperNames:
         for theirs, ours in zip(self.feed_forward, ("up", "down"), strict=True):
             entries += module(f"{layer}.{theirs}", f"{block}.mlp.{ours}")
         for theirs, ours in zip(self.norms[side], ("ln1", "ln_cross", "ln2") if side else ("ln1", "ln2"), strict=True):
-            entries += self._norm(f"{layer}.{theirs}", f"{block}.{ours}")
+            entries += self._norm(config, f"{layer}.{theirs}", f"{block}.{ours}")
         return entries
 
-    def _norm(self, theirs: str, ours: str) -> list[Entry]:
+    def _norm(self, config: ModelConfig, theirs: str, ours: str) -> Sequence[Entry]:
+        """Return the entries of a normalization, whose gain absorbs the factor between the two deviations."""
         gain, shift = self.norm_parts
-        return [
-            Entry(f"{theirs}.{gain}", (f"{ours}.weight",), self.norm),
-            Entry(f"{theirs}.{shift}", (f"{ours}.bias",)),
-        ]
+        entries = [Entry(f"{theirs}.{gain}", (f"{ours}.weight",)), Entry(f"{theirs}.{shift}", (f"{ours}.bias",))]
+        factor = ((config.d_model - 1) / config.d_model) ** 0.5
+        return scaled(entries, {f"{ours}.weight": factor}) if self.has_sample_deviation else entries
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
-from transformer_core.checkpoints.paper_names import PaperNames, without_sample
+from transformer_core.checkpoints.paper_names import PaperNames
 from transformer_core.checkpoints.sinusoids import n_positions, stored_positions
 
 NAME = "The Annotated Transformer"
@@ -21,7 +21,7 @@ NAMES = PaperNames(
     final_norm="{stack}.norm",
     embeddings=("src_embed.0.lut", "tgt_embed.0.lut"),
     output="generator.proj",
-    norm=without_sample,
+    has_sample_deviation=True,
 )
 _POSITIONS = ("src_embed.1.pe", "tgt_embed.1.pe")
 _SPECIAL = {"pad": 2, "bos": 0, "eos": 1}  # tokens of both vocabularies

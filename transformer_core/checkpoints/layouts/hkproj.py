@@ -10,7 +10,7 @@ from tokenizers import Tokenizer as Backend
 from torch import Tensor
 
 from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
-from transformer_core.checkpoints.paper_names import PaperNames, without_sample
+from transformer_core.checkpoints.paper_names import PaperNames
 from transformer_core.checkpoints.sinusoids import n_positions, stored_positions
 from transformer_core.errors import CheckpointError
 from transformer_core.text.ids import IdTokenizer
@@ -31,7 +31,7 @@ NAMES = PaperNames(
     final_norm="{stack}.norm",
     embeddings=("src_embed.embedding", "tgt_embed.embedding"),
     output="projection_layer.proj",
-    norm=without_sample,
+    has_sample_deviation=True,
 )
 _POSITIONS = ("src_pos.pe", "tgt_pos.pe")
 _SPECIAL = ("[UNK]", "[PAD]", "[SOS]", "[EOS]")  # tokens 0 to 3 of both vocabularies
@@ -66,10 +66,12 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
 def _tokenizers(folder: Path, weights: Mapping[str, Tensor]) -> SeparateTokenizers:
     """Return the tokenizers in tokenizer_en.json, tokenizer_it.json, ...; of ids if they do not show which is which.
 
+    The program writes them into the folder above that of its weights.
+
     Raises:
         CheckpointError: one of them is damaged.
     """
-    paths = sorted(folder.glob("tokenizer_*.json"))
+    paths = sorted(folder.glob("tokenizer_*.json")) or sorted(folder.absolute().parent.glob("tokenizer_*.json"))
     sides = [weights[f"{name}.weight"].shape[0] for name in NAMES.embeddings]
     backends = [_read(path) for path in paths] if len(paths) == 2 else []
     sizes = [backend.get_vocab_size() for backend in backends]

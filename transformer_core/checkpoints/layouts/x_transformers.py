@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, Ignored
+from transformer_core.checkpoints.family import Entry, Ignored, scaled
 from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel, heads_question
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
@@ -183,7 +183,7 @@ def _description(
         conventions=conventions,
         questions=questions,
         notes=[_TRACELESS],
-        weights=ChainMap({key: gain + 1 for key, gain in gains.items()}, saved.weights)  # type: ignore[arg-type]
+        weights=ChainMap({key: gain.float() + 1 for key, gain in gains.items()}, saved.weights)  # type: ignore[arg-type]
         if has_offset
         else None,
     )
@@ -223,11 +223,12 @@ def _keys(config: ModelConfig, theirs: str, ours: str) -> tuple[Entry, ...]:
     entries = [Entry(f"{theirs}{_TOKENS}", (f"{ours}.embed.weight",), copies=(f"{theirs}{HEAD}",) if is_tied else ())]
     entries += [Entry(f"{theirs}{HEAD}", ("unembed.weight",))] if has_head and not is_tied else []
     if config.positions == "learned":
-        scale, n = config.d_model**-0.5, config.max_seq_len
-        entries.append(Entry(f"{theirs}{_POSITIONS}", (f"{ours}.pos_embed.table",), lambda table: [table[:n] * scale]))
+        table, n = f"{ours}.pos_embed.table", config.max_seq_len
+        stored = Entry(f"{theirs}{_POSITIONS}", (table,), lambda weight: [weight[:n]])
+        entries += scaled([stored], {table: config.d_model**-0.5})
     if config.positions == "relative_buckets":
-        root = config.d_head**0.5
-        entries.append(Entry(f"{theirs}{_BUCKETS}", (f"{ours}.position_bias.weight",), lambda table: [table * root]))
+        bias = f"{ours}.position_bias.weight"
+        entries += scaled([Entry(f"{theirs}{_BUCKETS}", (bias,))], {bias: config.d_head**0.5})
     if config.has_final_norm:
         entries.append(Entry(f"{theirs}attn_layers.final_norm.{gain}", (f"{ours}.ln_final.weight",)))
     has_cross = ours == "decoder" and config.has_encoder
