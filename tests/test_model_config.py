@@ -50,7 +50,7 @@ CHOICES = {
 SWITCHES = (
     *("embedding_norm", "gated", "feed_forward_bias", "qk_norm", "scale_scores", "scale_embeddings"),
     *("unembed", "unembed_transform", "unembed_bias", "scale_logits", "final_norm", "parallel_residual", "first_norm"),
-    *("last_norm", "input_norm", "output_norm", "relative_bias"),
+    *("last_norm", "input_norm", "output_norm", "relative_bias", "alibi_rounding"),
 )
 
 DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
@@ -68,6 +68,7 @@ NEEDS: dict[str, dict[str, Any]] = {  # what a choice needs beside itself
     "llama3": LLAMA3,
     "yarn": ROTARY | {"rotary_scaling": "yarn", "rotary_base": 500.0},
     "longrope": LONGROPE,
+    "alibi_rounding": DECODER | {"n_decoder_layers": 6, "positions": "alibi"},
     "unembed": {"tie_embeddings": "none"},
     "parallel_residual": {"norm_position": "pre"},
     "first_norm": {"norm_position": "pre"},
@@ -207,6 +208,7 @@ REFUSED: list[tuple[dict[str, Any], str, tuple[dict[str, Any], ...]]] = [  # wit
         (LONGROPE | {"rotary_pair_factors": value}, "must be 2 numbers above 0", ())
         for value in ((), (1.0,), (1.0, 0.0), (1.0, "2"), [1.0, 2.0], None)
     ),
+    (ENCODER | {"positions": "alibi", "alibi_rounding": True}, "needs a causal mask", ({"alibi_rounding": False},)),
     # Ranges have two ends.
     (LLAMA3 | {"rotary_low_freq_factor": 4.0}, "rotary_high_freq_factor (4.0)", ({"rotary_low_freq_factor": 3.5},)),
     (
@@ -246,6 +248,7 @@ ONLY_FEED_FORWARD = "a feed-forward network (d_ff above 0)"
         ("rotary_original_len", 12, LINEAR, ONLY_BY_TURNS, LLAMA3),
         ("rotary_pair_factors", (1.5, 2.0), ROTARY | {"d_head": 4}, "rotary_scaling longrope", LONGROPE),
         ("alibi_scale", 0.5, ROTARY, "positions alibi", {"positions": "alibi"}),
+        ("alibi_rounding", True, DECODER, "positions alibi", {"positions": "alibi"}),
         ("n_relative_buckets", 8, ROTARY, ONLY_BUCKETS, BUCKETS),
         ("relative_max_distance", 99, {"positions": "none"}, ONLY_BUCKETS, BUCKETS),
         ("final_norm", True, {"norm_position": "pre"}, "norm_position post", {"norm_position": "post"}),

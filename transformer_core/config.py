@@ -85,6 +85,7 @@ class ModelConfig:
     rotary_pair_factors: tuple[float, ...] = ()  # longrope: divisors of the frequencies (Ding et al. 2024, sec. 3.2)
     layers_without_rotation: tuple[int, ...] = ()  # layers without RoPE (Yang et al. 2025, "RNoPE"); empty: all have it
     alibi_scale: AboveZero = 1.0  # ALiBi: factor of the slopes; 1 / sqrt(d_head) in Falcon (Almazrouei et al. 2023)
+    alibi_rounding: bool = False  # ALiBi: slopes times positions are rounded to bfloat16, as in Falcon's code
     n_relative_buckets: _Buckets = 32  # relative position buckets (Raffel et al. 2020, sec. 2.1)
     relative_max_distance: Count = 128  # in tokens; larger distances share the last bucket
     relative_bias: bool = False  # relative position buckets besides these positions (Song et al. 2020, code)

@@ -174,7 +174,11 @@ RULES: tuple[Refusal, ...] = (
         Message("rotary_pair_factors must be {n_pairs} numbers above 0, one for each rotated pair of a head"),
         {"n_pairs": lambda c: c.n_rotated // 2},
     ),
-    needs("alibi_scale", lambda c: c.positions == "alibi", "positions alibi"),
+    *(needs(name, lambda c: c.positions == "alibi", "positions alibi") for name in ("alibi_scale", "alibi_rounding")),
+    Refusal(
+        lambda c: c.alibi_rounding and c.has_encoder,
+        Message("alibi_rounding needs a causal mask; it must be false in {kind}"),
+    ),
     Refusal(
         lambda c: c.rotary_high_freq_factor <= c.rotary_low_freq_factor,
         Message(

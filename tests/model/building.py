@@ -40,7 +40,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     | {"positions": "rotary_halves", "rotary_fraction": 0.6, "d_head": 10, "qk_norm": True, "attention_bias": "none"}
     | {"qk_norm_scope": "per_head"},
     "decoder, alibi, window": DECODER
-    | {"positions": "alibi", "alibi_scale": 0.5, "sliding_window": 3, "n_kv_heads": 1},
+    | {"positions": "alibi", "alibi_scale": 0.5, "alibi_rounding": True, "sliding_window": 3, "n_kv_heads": 1},
     "decoder, buckets": DECODER | _BUCKETS | {"embedding_norm": True, "unembed_bias": True},
     "decoder, attention only": DECODER | {"d_ff": 0, "positions": "none", "tie_embeddings": "none"},
     "final norm, two vocabularies": {"final_norm": True, "src_vocab_size": 41, "tie_embeddings": "target"},

@@ -69,7 +69,9 @@ def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
         scores, score = "scaled", r"\frac{Q K^T}{\sqrt{d_k}}"
         yield "scale", rf"{score} = \frac{{Q K^T}}{{\sqrt{{{config.d_head}}}}}", "product scaled"
     if outline.has_bias:
-        line = " , B_{i j} = -m_h |i - j|" if config.positions == "alibi" else ""
+        line = (
+            f" , B_{{i j}} {'≈' if config.alibi_rounding else '='} -m_h |i - j|" if config.positions == "alibi" else ""
+        )
         yield "bias", f"{score} + B{line}", f"{scores} bias biased"
         scores, score = "biased", f"{score} + B"
     if config.score_cap is not None:

@@ -176,9 +176,14 @@ class Formulas:
         return Formula(formula=rf"c · \mathrm{{tanh}}(\frac{{{score.formula}}}{{c}})", constants=constants)
 
     def _distance_bias(self, row: int, column: int) -> Formula:
-        """Return the formula of the distance bias: a slope times the distance, or a learned number."""
+        """Return the formula of the distance bias: a slope times the distance, maybe rounded, or a learned number."""
         if self.config.positions == "alibi":
-            slope = float(AlibiBias(self.config).slopes[self.outline.head])
+            rule, head = AlibiBias(self.config), self.outline.head
+            if rule.is_rounded:
+                start, place = torch.zeros(1, dtype=torch.long), torch.tensor([row, column])
+                of_query, of_key = rule.between(start, place)[head, 0].tolist()
+                return Formula(formula="r_j - r_i", constants={"r_j": of_key, "r_i": of_query})
+            slope = float(rule.slopes[head])
             return Formula(formula="-m · |i - j|", constants={"m": slope, "i": float(row), "j": float(column)})
         bucket = int(
             relative_bucket(

@@ -99,7 +99,7 @@ def _idle(config: ModelConfig) -> set[str]:
     if config.rotary_scaling != "longrope":
         idle |= {"rotary_pair_factors"}
     if config.positions != "alibi":
-        idle |= {"alibi_scale"}
+        idle |= {"alibi_scale", "alibi_rounding"}
     if not config.layers_without_window or not config.has_rotary_positions:
         idle |= {"rotary_base_in_window"}
     idle |= {name for name in ("d_embed", "relative_bias", "src_vocab_size") if not getattr(config, name)}

@@ -11,11 +11,6 @@ from transformer_core.checkpoints.rotary_options import read_rotary
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
-_ROUNDED = Message(
-    "Its ALiBi biases are computed in full precision; the `transformers` library rounds them to bfloat16, so scores "
-    "may differ in the third digit."
-)
-
 
 def read(options: Options) -> ModelConfig:
     """Return our configuration of a Falcon.
@@ -34,8 +29,8 @@ def read(options: Options) -> ModelConfig:
     positions: dict[str, Any]
     if options.switch("alibi", False):
         options.idle("rope_parameters", "rope_scaling", "rope_theta", "max_position_embeddings")
-        positions = {"positions": "alibi", "alibi_scale": (max(n_heads, 1) / max(d_model, 1)) ** 0.5}
-        options.notes.append(_ROUNDED)
+        scale = (max(n_heads, 1) / max(d_model, 1)) ** 0.5
+        positions = {"positions": "alibi", "alibi_scale": scale, "alibi_rounding": True}
     else:
         positions = read_rotary(options)
     return decoder_only(
