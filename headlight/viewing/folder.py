@@ -43,8 +43,8 @@ _REMOVED = {  # settings that name code, or an implementation of attention
 _REFUSED = ("quantization_config", "compression_config", "backbone", "backbone_kwargs")
 _PREDICTING = ("ForCausalLM", "ForMaskedLM", "ForConditionalGeneration", "LMHeadModel", "LMHead")  # ends of classes
 _COUNTS = re.compile(r".*(layers?|depths?|blocks?|experts?|codebooks?|heads?)(_|$).*|n_?layers?")
-_MOST = 10_000  # of layers, experts, and other parts
-_SLACK = 1 << 20  # parameters that a file may lack, such as masks and tied ones
+_MOST, _MOST_TOGETHER = 2_000, 100_000  # of layers, experts, and other parts; of experts in all layers
+_SLACK = 1 << 26  # numbers that a file may lack, such as masks and tied weights
 
 
 def write_viewed(source: Path, new: Path, name: str, unsupported: UnsupportedModelError) -> dict[str, Any]:
@@ -210,14 +210,17 @@ def _class_of(config: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _refuse_other_size(kind: Any, config: Any, n_stored: int, n_tensors: int) -> None:
-    """Check, before memory is taken, that the configuration has about as many parameters as the files."""
-    layers = [n for name, n in config.get_text_config().to_dict().items() if name.endswith("layers") and type(n) is int]
-    with torch.device("meta"):
-        n_built = (
-            0 if max(layers, default=0) > n_tensors else sum(p.numel() for p in kind._from_config(config).parameters())
-        )
-    if not n_built or n_built > 2 * n_stored + _SLACK:
-        raise CheckpointError("its config.json describes a larger model than its weights; the two files do not match")
+    """Check, before memory is taken, that the configuration has about as many numbers as the files."""
+    counts = {name: n for name, n in config.get_text_config().to_dict().items() if type(n) is int}
+    n_layers, n_experts = (
+        max((n for name, n in counts.items() if word in name), default=1) for word in ("layers", "experts")
+    )
+    if n_layers <= n_tensors and n_layers * n_experts <= _MOST_TOGETHER:
+        with torch.device("meta"):
+            built = kind._from_config(config)
+        if sum(part.numel() for part in (*built.parameters(), *built.buffers())) <= 2 * n_stored + _SLACK:
+            return
+    raise CheckpointError("its config.json describes a larger model than its weights; the two files do not match")
 
 
 def _tokenizer(source: Path, config: ModelConfig) -> Tokenizer:

@@ -93,6 +93,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "needs other programs or models": {"quantization_config": {"quant_method": "bitsandbytes"}},
     "more than any model": {"num_hidden_layers": 10**9},
     "the two files do not match": {"vocab_size": 2**22},
+    "larger model than its weights": {"max_position_embeddings": 2**30},
     "its files lack": {"num_hidden_layers": 4},
     "transformers cannot load it": {"hidden_size": 25},
 }
