@@ -86,9 +86,8 @@ function build(view) {
   const { root, header } = view;
   view.toolbar = makeToolbar(header, (change) => {
     Object.assign(view, change);
-    if (change.attention && change.attention !== view.chosen.attention) {
-      choose(view, { attention: change.attention, layer: 0, head: 0 });
-    } else draw(view);
+    if (change.attention) choose(view, { attention: change.attention, layer: 0, head: 0 });
+    else draw(view);
   });
   const overview = isolated("overview", ["overview.css"]);
   const heatmap = isolated("heatmap", ["heatmap.css"]);
@@ -111,10 +110,13 @@ function build(view) {
   root.append(view.toolbar.root, stage, stepper.host, notes);
 }
 
-function choose(view, chosen) {
+export function choose(view, chosen) {
+  const isSame = ["attention", "layer", "head"].every((name) => view.chosen[name] === chosen[name]);
+  const group = view.groups.find(({ attention }) => attention === chosen.attention);
+  if (isSame || !group?.ofHeads[chosen.layer * group.heads + chosen.head]) return;
   view.chosen = chosen;
-  view.onChosen?.(chosen);
   draw(view);
+  view.onChosen?.(chosen);
 }
 
 function togglePinned(view, { attention, layer, head }) {

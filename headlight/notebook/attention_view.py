@@ -124,7 +124,7 @@ class AttentionView:
         return whole_page(self._part, title=self._title)
 
     def widget(self) -> Any:
-        """Return the view as a widget of a running notebook: its trait `chosen` is the head that is chosen there.
+        """Return the view as a widget of a running notebook: its trait `chosen` is the head that is shown.
 
         Raises:
             ArgumentError: anywidget is not installed.

@@ -14,7 +14,7 @@ except ImportError as error:
 
 
 class AttentionWidget(anywidget.AnyWidget):
-    """All heads of a model on one text; `chosen` is the head that is chosen in the notebook."""
+    """All heads of a model on one text; `chosen` is the head that is shown, here and in the notebook."""
 
     _esm = traitlets.Unicode().tag(sync=True)
     header = traitlets.Dict().tag(sync=True)

@@ -1,6 +1,6 @@
 // Shows a view as a widget of a notebook; its trait `chosen` is the chosen head.
 
-import { showAttention } from "./attention_view.js";
+import { choose, showAttention } from "./attention_view.js";
 
 /** @param {{model: any, el: HTMLElement}} widget - as anywidget hands it over */
 export async function render({ model, el }) {
@@ -9,12 +9,17 @@ export async function render({ model, el }) {
   const bytes = new Uint8Array(packed.buffer.slice(packed.byteOffset, packed.byteOffset + packed.byteLength));
   const place = document.createElement("div");
   el.append(place);
-  await showAttention(place, { header: model.get("header"), packed: bytes }, {
+  const view = await showAttention(place, { header: model.get("header"), packed: bytes }, {
     signal: gone.signal,
     onChosen: (chosen) => {
       model.set("chosen", chosen);
       model.save_changes();
     },
   });
-  return () => gone.abort();
+  const follow = () => choose(view, model.get("chosen"));
+  model.on("change:chosen", follow);
+  return () => {
+    model.off("change:chosen", follow);
+    gone.abort();
+  };
 }

@@ -14,17 +14,20 @@ from headlight.notebook.bundle import widget_module
 pytestmark = pytest.mark.browser
 AS_WIDGET = """\
 async ([code, header, packed]) => {
-  // As anywidget calls a module: click the last head, and return the trait that is then saved.
+  // As anywidget calls a module: a head is clicked, then another chosen in Python; return what is sent to Python.
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const traits = { header, packed: new DataView(bytes.buffer) };
   const el = document.body.appendChild(document.createElement("div"));
-  return new Promise(async (saved) => {
-    const model = { get: (name) => traits[name], set: (_, value) => saved(value), save_changes() {} };
-    const { default: widget } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
-    await widget.render({ model, el });
-    const [overview] = el.firstElementChild.shadowRoot.querySelectorAll(".part");
-    [...overview.shadowRoot.querySelectorAll(".head")].at(-1).click();
-  });
+  const [sent, listeners] = [[], []];
+  const model = { get: (name) => traits[name], on: (_, listener) => listeners.push(listener), save_changes() {} };
+  model.set = (_, value) => sent.push([value, root.querySelector(".of-head strong").textContent]);
+  const { default: widget } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+  await widget.render({ model, el });
+  const root = el.firstElementChild.shadowRoot;
+  [...root.querySelector(".part").shadowRoot.querySelectorAll(".head")].at(-1).click();
+  traits.chosen = { attention: "decoder", layer: 0, head: 2 };
+  for (const listener of listeners) listener();
+  return sent;
 }
 """
 
@@ -79,9 +82,8 @@ def test_a_saved_view_works_offline(browser: Browser, tmp_path: Path) -> None:
     page.emulate_media(color_scheme="light")
     expect(view_of_all).to_have_css("background-color", "rgb(255, 255, 255)")
 
-    chosen = context.new_page().evaluate(
-        AS_WIDGET, [widget_module("en"), view.header, b64encode(view._packed).decode()]
-    )
-    assert chosen == {"attention": "cross", "layer": 1, "head": 3}
+    sent = context.new_page().evaluate(AS_WIDGET, [widget_module("en"), view.header, b64encode(view._packed).decode()])
+    expected = [{"attention": "cross", "layer": 1, "head": 3}, {"attention": "decoder", "layer": 0, "head": 2}]
+    assert sent == [[expected[0], "L1.H3"], [expected[1], "L0.H2"]]
     context.close()
     assert not troubles and {url.partition(":")[0] for url in requests} <= {"file", "data"}
