@@ -13,7 +13,6 @@ from typing import Any
 import torch
 
 from headlight.viewing.model import TransformersModel, shape_of
-from headlight.viewing.reading import COMPUTED_BY
 from transformer_core.checkpoints.bring_in import new_card
 from transformer_core.checkpoints.checkpoint import (
     CARD,
@@ -28,7 +27,7 @@ from transformer_core.checkpoints.folder import write_json
 from transformer_core.checkpoints.tensor_files import INDEX, TensorFiles, find_tensor_files
 from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_device, choose_precision, free_memory, in_words
-from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message, UnsupportedModelError
+from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, UnsupportedModelError
 from transformer_core.reasons import reason
 from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
@@ -75,11 +74,11 @@ def _write(source: Path, new: Path, name: str) -> dict[str, Any]:
     write_json(new / CONFIG, dict(_safe(read_json(source, CONFIG))))
     _copy(paths, new)
     theirs = _load(new, "cpu", torch.float32)
-    config = shape_of(theirs)
+    config, notes = shape_of(theirs)
     tokenizer = _tokenizer(source, config)
     refuse_other_tokenizer(name, config, tokenizer)
     tokenizer.save(new / TOKENIZER)
-    card = new_card(config, tokenizer, name, [Message(COMPUTED_BY, model=type(theirs).__name__)])
+    card = new_card(config, tokenizer, name, notes)
     card["parameters"] = sum(parameter.numel() for parameter in theirs.parameters())
     card[VIEWED] = {"config": config.to_dict()}
     write_json(new / CARD, card)
@@ -110,6 +109,8 @@ def load_for_viewing(
     """
     folder = Path(folder)
     card = read_card(folder)
+    if VIEWED not in card:
+        raise CheckpointError("{folder} was not imported for viewing; load it with tc.load", folder=folder)
     try:
         config = ModelConfig.from_dict(card[VIEWED]["config"])
     except (AttributeError, KeyError, TypeError, ConfigError) as error:

@@ -12,7 +12,7 @@ from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.viewed_model import ViewedModel
 from headlight.viewing.reading import run_with_patterns, takes
 from transformer_core.config import Architecture, ModelConfig
-from transformer_core.errors import CheckpointError, TextError
+from transformer_core.errors import CheckpointError, Message, TextError
 from transformer_core.reasons import reason
 
 ATTENTIONS_OF: Mapping[Architecture, tuple[str, ...]] = {
@@ -68,8 +68,8 @@ class TransformersModel(ViewedModel):
         return [int(token) for token in written[len(before) - len(begun) :]]
 
 
-def shape_of(theirs: Any) -> ModelConfig:
-    """Return the architecture, sizes and special tokens of a model, after running it on a few tokens.
+def shape_of(theirs: Any) -> tuple[ModelConfig, tuple[Message, ...]]:
+    """Return the architecture, sizes and special tokens of a model, and notes, after running it on a few tokens.
 
     Args:
         theirs: a model in evaluation mode.
@@ -99,7 +99,7 @@ def shape_of(theirs: Any) -> ModelConfig:
         raise CheckpointError("it returns neither logits nor final states of tokens")
     n_heads, n_layers = heads.pop(), {name: len(of.layers) for name, of in record.attentions.items()}
     width = getattr(about, "hidden_size", None) or n_heads
-    return ModelConfig(
+    config = ModelConfig(
         vocab_size=logits.shape[2] if unembed else n_tokens,
         architecture=architecture,
         d_model=width,
@@ -112,6 +112,9 @@ def shape_of(theirs: Any) -> ModelConfig:
         tie_embeddings="none",
         **_special_tokens(theirs, n_tokens),
     )
+    layers = next(iter(record.attentions.values())).layers
+    counted = Message("Its layers with attention, {layers}, are numbered from 0.", layers=", ".join(map(str, layers)))
+    return config, (record.computed_by, *record.notes, *([] if [*layers] == [*range(len(layers))] else [counted]))
 
 
 def _named(theirs: Any, architecture: Architecture, inputs: Sequence[Tensor]) -> dict[str, Tensor]:

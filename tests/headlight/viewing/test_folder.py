@@ -12,10 +12,10 @@ import transformers
 import headlight as hl
 import transformer_core as tc
 from headlight.viewing.folder import is_viewed, load_for_viewing, write_viewed
-from tests.headlight.viewing.test_reading import T5, TEXT, small
+from tests.headlight.viewing.test_reading import HYBRID, T5, TEXT, small
 from tests.small_bert import save_small_bert
 from transformer_core.checkpoints.bring_in import bring_in
-from transformer_core.errors import CheckpointError
+from transformer_core.errors import CheckpointError, Message
 
 MOE = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8, "num_key_value_heads": 1}
 
@@ -70,6 +70,16 @@ def test_a_classifier_has_patterns_and_no_predictions(name: str, tmp_path: Path)
     run = hl.run_text(*load_for_viewing(tmp_path / "ours"), "5 9 7 30 5")
     assert not run.predicts and run.not_finite is None
     assert [patterns.shape for patterns in run.patterns.values()] == [(3, 3, 5, 5)]
+
+
+def test_notes_say_what_is_left_out_and_other_folders_are_for_the_core(tmp_path: Path) -> None:
+    saved(tmp_path / "theirs", "Qwen3Next", "ForCausalLM", HYBRID)
+    card = bring_in(str(tmp_path / "theirs"), tmp_path / "ours", otherwise=write_viewed)
+    notes = [str(Message.from_json(note)) for note in card["notes"]]
+    assert notes[0].startswith("Computed by the transformers library")
+    assert notes[1].startswith("1 of 3 layers") and notes[-1] == "Its layers with attention, 2, are numbered from 0."
+    with pytest.raises(CheckpointError, match=r"load it with tc\.load"):
+        load_for_viewing("checkpoints/en-fr")
 
 
 def test_the_tokenizer_and_the_parts_of_a_large_file_are_kept(tmp_path: Path) -> None:
