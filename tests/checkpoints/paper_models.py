@@ -53,6 +53,7 @@ class Layout:
     attention_bias: bool = True
     embeddings: tuple[str, str]
     positions: tuple[str, ...] = ()  # buffers; without any the table is not saved
+    positions_base: float = 10000.0
     scale_embeddings: bool = True
     output: str
     output_bias: bool = True
@@ -152,7 +153,7 @@ class PaperModel(nn.Module):
             for name in filter(None, (layout.final_norm, layout.embedding_norm)):
                 self._put(name.format(stack=stack), self._norm(d_model))
         self._put(layout.output, nn.Linear(d_model, sizes[1], layout.output_bias))
-        positions = torch.arange(90.0)[:, None] * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
+        positions = torch.arange(90.0)[:, None] * layout.positions_base ** (-torch.arange(0, d_model, 2) / d_model)
         self.table = torch.stack([positions.sin(), positions.cos()], -1).flatten(1)
         for name in layout.positions:
             parent, _, last = name.rpartition(".")

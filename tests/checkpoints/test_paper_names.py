@@ -19,6 +19,7 @@ from transformer_core.errors import CheckpointError
 TIED = replace(JADORE, is_tied=True)
 CASES: dict[str, tuple[Layout, tuple[int, int], int, float]] = {  # vocabularies, padding, tolerance
     "annotated": (ANNOTATED, (61, 50), 2, 2e-5),
+    "annotated, changed positions": (replace(ANNOTATED, positions_base=9000.0), (61, 50), 2, 2e-5),
     "hkproj": (HKPROJ, (61, 50), 1, 2e-5),
     "hkproj's older": (replace(HKPROJ, attention_bias=True), (50, 50), 1, 2e-5),
     "jadore": (JADORE, (61, 50), 1, 1e-5),

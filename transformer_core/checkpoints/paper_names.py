@@ -9,6 +9,7 @@ from torch import Tensor
 
 from transformer_core.checkpoints.family import Entry, module, scaled
 from transformer_core.checkpoints.layout import Description, SavedModel, heads_question, n_layers, usual_heads
+from transformer_core.checkpoints.sinusoids import sinusoidal_kinds
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 from transformer_core.text.word_vocabularies import read_pair
@@ -40,6 +41,7 @@ class PaperNames:
     embedding_norm: str = ""  # "": none
     final_norm: str = ""
     embeddings: tuple[str, str]
+    positions: tuple[str, ...] = ()  # keys of the tables; (): they are not in the file
     output: str
     has_sample_deviation: bool = False  # normalizations divide by the deviation with n - 1
 
@@ -81,6 +83,7 @@ class PaperNames:
                 "n_encoder_layers": self._n_layers(weights, 0),
                 "n_decoder_layers": self._n_layers(weights, 1),
                 "embedding_norm": bool(self.embedding_norm),
+                **_positions([weights[key] for key in self.positions]),
                 "attention_bias": "all" if self.landmarks[3].removesuffix("weight") + "bias" in weights else "none",
                 "tie_embeddings": tying,
                 "unembed_bias": f"{self.output}.bias" in weights,
@@ -109,6 +112,12 @@ class PaperNames:
         entries += [] if is_shared else [Entry(src, ("encoder.embed.weight",))]
         entries += [] if is_tied else [Entry(head, ("unembed.weight",))]
         entries += [Entry(f"{self.output}.bias", ("unembed.bias",))] if config.unembed_bias else []
+        if config.positions == "learned" and self.positions:
+            n = config.max_seq_len
+            entries += [
+                Entry(key, (f"{stack}.pos_embed.table",), lambda table: [table.flatten(end_dim=-2)[:n]])
+                for key, stack in zip(self.positions, _STACKS, strict=True)
+            ]
         for side, stack in enumerate(_STACKS):
             for theirs, ours in ((self.embedding_norm, "embedding_norm"), (self.final_norm, "ln_final")):
                 entries += self._norm(config, theirs.format(stack=stack), f"{stack}.{ours}") if theirs else []
@@ -136,6 +145,15 @@ class PaperNames:
         entries = [Entry(f"{theirs}.{gain}", (f"{ours}.weight",)), Entry(f"{theirs}.{shift}", (f"{ours}.bias",))]
         factor = ((config.d_model - 1) / config.d_model) ** 0.5
         return scaled(entries, {f"{ours}.weight": factor}) if self.has_sample_deviation else entries
+
+
+def _positions(tables: Sequence[Tensor]) -> dict[str, Any]:
+    """Return the fields for tables of positions: sinusoidal ones are recomputed, others are kept."""
+    if not tables:
+        return {}
+    kinds = [kind for kind in sinusoidal_kinds(tables[0]) if all(kind in sinusoidal_kinds(table) for table in tables)]
+    lengths = [table.numel() // table.shape[-1] for table in tables]
+    return {"positions": kinds[0] if kinds else "learned", "max_seq_len": min(lengths)}
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

@@ -1,5 +1,8 @@
 """Sinusoidal positions that other programs store with their weights; here they are recomputed."""
 
+import re
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
@@ -25,15 +28,9 @@ def sinusoidal_kinds(table: Tensor) -> list[str]:
     ]
 
 
-def stored_positions(pattern: str) -> Ignored:
-    """Return the reason why a table of sinusoidal positions is not needed; `pattern` is of its key."""
-    return Ignored(
-        pattern,
-        Message("sinusoidal positions, which are recomputed"),
-        lambda table, config: config.positions in sinusoidal_kinds(table),
+def stored_positions(keys: Iterable[str]) -> tuple[Ignored, ...]:
+    """Return the reason why tables of sinusoidal positions are not needed, by their keys."""
+    why = Message("sinusoidal positions, which are recomputed")
+    return tuple(
+        Ignored(re.escape(key), why, lambda table, config: config.positions in sinusoidal_kinds(table)) for key in keys
     )
-
-
-def n_positions(table: Tensor) -> int:
-    """Return the number of positions in a table [n, d_model], possibly with additional axes of length 1."""
-    return table.numel() // table.shape[-1]

@@ -5,7 +5,7 @@ from typing import Any
 
 from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
 from transformer_core.checkpoints.paper_names import PaperNames
-from transformer_core.checkpoints.sinusoids import n_positions, stored_positions
+from transformer_core.checkpoints.sinusoids import stored_positions
 
 NAME = "The Annotated Transformer"
 NAMES = PaperNames(
@@ -20,10 +20,10 @@ NAMES = PaperNames(
     norm_parts=("a_2", "b_2"),
     final_norm="{stack}.norm",
     embeddings=("src_embed.0.lut", "tgt_embed.0.lut"),
+    positions=("src_embed.1.pe", "tgt_embed.1.pe"),
     output="generator.proj",
     has_sample_deviation=True,
 )
-_POSITIONS = ("src_embed.1.pe", "tgt_embed.1.pe")
 _SPECIAL = {"pad": 2, "bos": 0, "eos": 1}  # tokens of both vocabularies
 
 
@@ -40,7 +40,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         special=_SPECIAL,
         norm_position="pre",
         layer_norm_eps=1e-12,
-        max_seq_len=min(n_positions(saved.weights[key]) for key in _POSITIONS),
     )
 
 
@@ -48,10 +47,10 @@ LAYOUTS = (
     Layout(
         name=NAME,
         model_type="annotated_transformer",
-        recognize=having(*NAMES.landmarks, *_POSITIONS),
+        recognize=having(*NAMES.landmarks, *NAMES.positions),
         describe=describe,
         keys=NAMES.keys,
         head=NAMES.landmarks[2],
-        ignored=(stored_positions(r"(src|tgt)_embed\.1\.pe"),),
+        ignored=stored_positions(NAMES.positions),
     ),
 )

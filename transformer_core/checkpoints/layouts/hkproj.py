@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
 from transformer_core.checkpoints.paper_names import PaperNames
-from transformer_core.checkpoints.sinusoids import n_positions, stored_positions
+from transformer_core.checkpoints.sinusoids import stored_positions
 from transformer_core.errors import CheckpointError
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.separate import SeparateTokenizers
@@ -30,10 +30,10 @@ NAMES = PaperNames(
     norm_parts=("alpha", "bias"),
     final_norm="{stack}.norm",
     embeddings=("src_embed.embedding", "tgt_embed.embedding"),
+    positions=("src_pos.pe", "tgt_pos.pe"),
     output="projection_layer.proj",
     has_sample_deviation=True,
 )
-_POSITIONS = ("src_pos.pe", "tgt_pos.pe")
 _SPECIAL = ("[UNK]", "[PAD]", "[SOS]", "[EOS]")  # tokens 0 to 3 of both vocabularies
 _IDS = {"pad": 1, "bos": 2, "eos": 3}
 _MOST_BYTES = 2**26  # of a tokenizer's file; a vocabulary of a million words would take half of this
@@ -51,7 +51,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         special=_IDS,
         norm_position="pre",
         layer_norm_eps=1e-12,
-        max_seq_len=min(n_positions(saved.weights[key]) for key in _POSITIONS),
     )
     d_model = described.fields["d_model"]
     widened = {
@@ -100,10 +99,10 @@ LAYOUTS = (
     Layout(
         name=NAME,
         model_type="hkproj_transformer",
-        recognize=having(*NAMES.landmarks, *_POSITIONS),
+        recognize=having(*NAMES.landmarks, *NAMES.positions),
         describe=describe,
         keys=NAMES.keys,
         head=NAMES.landmarks[2],
-        ignored=(stored_positions(r"(src|tgt)_pos\.pe"),),
+        ignored=stored_positions(NAMES.positions),
     ),
 )

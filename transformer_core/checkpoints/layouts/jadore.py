@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
 from transformer_core.checkpoints.paper_names import PaperNames
-from transformer_core.checkpoints.sinusoids import n_positions, stored_positions
+from transformer_core.checkpoints.sinusoids import stored_positions
 
 NAME = "github.com/jadore801120/attention-is-all-you-need-pytorch"
 NAMES = PaperNames(
@@ -22,9 +22,9 @@ NAMES = PaperNames(
     ),
     embedding_norm="{stack}.layer_norm",
     embeddings=("encoder.src_word_emb", "decoder.trg_word_emb"),
+    positions=("encoder.position_enc.pos_table", "decoder.position_enc.pos_table"),
     output="trg_word_prj",
 )
-_POSITIONS = ("encoder.position_enc.pos_table", "decoder.position_enc.pos_table")
 _SCALED = "scale_emb_or_prj"  # what is scaled if the target's embedding is tied: "emb", "prj" or "none"
 _SPECIAL = {"pad": 1, "bos": 2, "eos": 3}  # tokens of both vocabularies
 
@@ -52,7 +52,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         NAME,
         special=_SPECIAL,
         layer_norm_eps=1e-6,
-        max_seq_len=min(n_positions(saved.weights[key]) for key in _POSITIONS),
     )
     is_tied = described.fields["tie_embeddings"] != "none"
     scaled = settings(saved).get(_SCALED, "prj") if is_tied else "none"
@@ -64,12 +63,12 @@ LAYOUTS = (
     Layout(
         name=NAME,
         model_type="jadore_transformer",
-        recognize=having(*NAMES.landmarks, *_POSITIONS),
+        recognize=having(*NAMES.landmarks, *NAMES.positions),
         describe=describe,
         keys=NAMES.keys,
         head=NAMES.landmarks[2],
         names={"n_head": "n_heads", "trg_pad_idx": "pad_id", _SCALED: ""},
         settings=settings,
-        ignored=(stored_positions(r"(en|de)coder\.position_enc\.pos_table"),),
+        ignored=stored_positions(NAMES.positions),
     ),
 )
