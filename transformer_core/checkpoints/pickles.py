@@ -9,6 +9,7 @@ import argparse
 import pathlib
 import pickle
 import re
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -34,11 +35,15 @@ _HARMLESS: list[Any] = [  # settings and measurements, which many programs save 
     (np._core.multiarray.scalar, "numpy.core.multiarray.scalar"),  # type: ignore[attr-defined]
     (np._core.multiarray.scalar, "numpy._core.multiarray.scalar"),  # type: ignore[attr-defined]
 ]
-_SETTINGS = re.compile(r"[\w.]*\.\w*(Config|Configuration|Args|Arguments|Settings|CfgNode)")
+_SETTINGS = re.compile(r"[\w.]*\.\w*(Config|Configuration|Args|Arguments|Settings|CfgNode|Namespace|Dict)")
 
 
 class Settings(dict[str, Any]):
     """The attributes of a record of settings in a pickle, whose class belongs to the program that wrote it."""
+
+    def __init__(self, *_: object) -> None:
+        """Ignore the arguments of its class."""
+        super().__init__()
 
     def __setstate__(self, state: object) -> None:
         self.update(state if isinstance(state, dict) else {})
@@ -82,7 +87,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
 
 def _loaded(path: Path) -> Any:
     """Read a file by torch's allow-list, memory-mapped if possible."""
-    with torch.serialization.safe_globals([*_HARMLESS, *((Settings, name) for name in _settings_in(path))]):
+    with torch.serialization.safe_globals(_HARMLESS), torch.serialization.safe_globals(_settings_in(path)):
         if path.suffix == ".safetensors":  # given a path, torch would judge by the ending
             with path.open("rb") as file:
                 return torch.load(file, map_location="cpu", weights_only=True)
@@ -92,13 +97,13 @@ def _loaded(path: Path) -> Any:
             return torch.load(path, map_location="cpu", weights_only=True)
 
 
-def _settings_in(path: Path) -> list[str]:
-    """Return the classes of records of settings that a file names, without reading its objects."""
+def _settings_in(path: Path) -> list[Any]:
+    """Return replacements for the classes of settings that a file names, without reading its objects."""
     try:
         names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
     except Exception:  # reading the file will report the problem
         return []
-    return [name for name in names if _SETTINGS.fullmatch(name)]
+    return [(OrderedDict if name.endswith("Dict") else Settings, name) for name in names if _SETTINGS.fullmatch(name)]
 
 
 class StateDict(dict[str, Tensor]):
