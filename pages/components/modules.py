@@ -18,6 +18,7 @@ from headlight.notebook import bundle
 
 PAGES = Path(__file__).parents[1]
 LANGUAGE = "headlight/components/kit/language.js"
+_ROOMS = {"pages": PAGES, "headlight": Path(headlight.__file__).parent}
 KINDS = {".js": "text/javascript", ".css": "text/css"}
 _FOR_GOOD = {"cache-control": "public, max-age=31536000, immutable"}
 _ONCE = {"cache-control": "no-store"}  # a page that was opened before the server was updated
@@ -26,10 +27,9 @@ _ONCE = {"cache-control": "no-store"}  # a page that was opened before the serve
 @cache
 def files() -> dict[str, Path]:
     """Return all files that are served, by their paths in the address; no other file of the machine is served."""
-    rooms = {"pages": PAGES, "headlight": Path(headlight.__file__).parent}
     return {
         f"{room}/{file.relative_to(folder).as_posix()}": file
-        for room, folder in rooms.items()
+        for room, folder in _ROOMS.items()
         for file in sorted(folder.rglob("*"))
         if file.suffix in KINDS
     }
@@ -52,8 +52,9 @@ def version(language: str) -> str:
 
 
 def address(file: Path, language: str) -> str:
-    """Return the address of a module or style under pages/, in a language."""
-    return f"/modules/{version(language)}/{language}/pages/{file.relative_to(PAGES).as_posix()}"
+    """Return the address of a module or style under pages/ or headlight/, in a language."""
+    room, folder = next((room, folder) for room, folder in _ROOMS.items() if file.is_relative_to(folder))
+    return f"/modules/{version(language)}/{language}/{room}/{file.relative_to(folder).as_posix()}"
 
 
 async def _answer(request: Request) -> Response:

@@ -9,7 +9,7 @@ export const GAP = 66; // between two stacks, for the memory
 const FRAME = LANE + WIDE + MARGIN;
 const PILL = 124; // parts beside the stream
 const RADIUS = 11; // of a sum
-const HIGH = { attention: 48, feed_forward: 42, embedding: 44, linear: 42, softmax: 30, transform: 28 };
+const HIGH = { attention: 48, feed_forward: 42, embedding: 44, projection: 42, linear: 42, softmax: 30, transform: 28 };
 const ROW = 28; // every other box
 const FAN = 36; // below an attention: the stream parts into queries, keys and values
 const STEP = 22; // between other boxes
@@ -60,7 +60,7 @@ function raise({ plan, data, stack, side, frame, x, open, isLast }) {
       put(box, HIGH.embedding);
     } else if (box.kind === "norm" || box.kind === "projection") {
       y += STEP;
-      put(box, ROW);
+      put(box, HIGH[box.kind] ?? ROW);
     }
   }
   const sum = plan.items.get(`${stack.name}.sum`);
