@@ -13,8 +13,9 @@ import transformer_core as tc
 from tests.checkpoints import foreign
 from tests.checkpoints.layouts.test_nanogpt import weights_of
 from transformer_core.checkpoints.layout import UndecidedError
-from transformer_core.checkpoints.mapping import MOST_CHARACTERS, problems, shapes_of
-from transformer_core.checkpoints.mapping_draft import draft
+from transformer_core.checkpoints.mapping.draft import draft
+from transformer_core.checkpoints.mapping.layout import problems
+from transformer_core.checkpoints.mapping.rules import MOST_CHARACTERS, shapes_of
 from transformer_core.checkpoints.nearest import UnknownLayoutError
 from transformer_core.errors import CheckpointError
 

@@ -63,7 +63,7 @@ def convert(
         on_note(note)
     config = source.config
     model = assemble(config)
-    expected = {name: parameter.shape for name, parameter in _own_parameters(model).items()}
+    expected = {name: parameter.shape for name, parameter in own_parameters(model).items()}
     if unlike := expected.keys() ^ {name for entry in source.entries for name in entry.names}:
         raise CheckpointError(
             "{where}: a {family} with these options would have other parameters, such as {name}; choose other options",
@@ -332,7 +332,7 @@ def _ignored(family: Family, key: str) -> Ignored | None:
     return next((ignored for ignored in (*family.ignored, *EVERYWHERE) if re.fullmatch(ignored.pattern, key)), None)
 
 
-def _own_parameters(model: Transformer) -> dict[str, nn.Parameter]:
+def own_parameters(model: Transformer) -> dict[str, nn.Parameter]:
     """Return the parameters by name, including only the first of tied parameters."""
     tied = {"none": (), "target": ("unembed.weight",), "three_way": ("unembed.weight", "encoder.embed.weight")}
     following = tied[model.config.tie_embeddings]

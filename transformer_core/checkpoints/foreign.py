@@ -17,7 +17,8 @@ from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.layout import Layout, SavedModel, describe
 from transformer_core.checkpoints.layouts import LAYOUTS
-from transformer_core.checkpoints.mapping import MAPPING, layout_of, shapes_of
+from transformer_core.checkpoints.mapping.layout import layout_of
+from transformer_core.checkpoints.mapping.rules import MAPPING, shapes_of
 from transformer_core.checkpoints.nearest import unknown_layout
 from transformer_core.checkpoints.options import generation_beside, with_generation
 from transformer_core.checkpoints.pickles import StateDict

@@ -25,7 +25,7 @@ from transformer_core.checkpoints.convert import KeysError, OnNote, convert, fam
 from transformer_core.checkpoints.file_kinds import refuse_not_fetched
 from transformer_core.checkpoints.foreign import open_foreign, open_module, refuse_options
 from transformer_core.checkpoints.layout import LAYOUT
-from transformer_core.checkpoints.mapping import MAPPING, shapes_of
+from transformer_core.checkpoints.mapping.rules import MAPPING, shapes_of
 from transformer_core.checkpoints.nearest import UnknownLayoutError, nearest_layout
 from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan
 from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
@@ -87,7 +87,7 @@ def load(
             this machine, then the disk. A mapping gives a device or "disk" by name: of a block ("decoder.blocks.3"), of
             the other blocks of a stack ("decoder.blocks"), or of everything else (""), where tokens and logits are.
         options: of a model without a config.json: fields of `ModelConfig` that its files do not determine, such as
-            {"n_heads": 4}; "mapping": the text of a mapping (mapping.py), for weights of an unknown layout.
+            {"n_heads": 4}; "mapping": the text of a mapping (mapping/rules.py), for weights of an unknown layout.
         on_progress: called with bytes done, total bytes, and a description, while downloading and reading.
         on_note: called with notes on how an imported model was changed, such as a prefix that was removed from the
             names of its weights; and on NaN or infinite weights of any model.

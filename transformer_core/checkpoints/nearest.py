@@ -10,7 +10,7 @@ from torch import Tensor
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.family import Entry
 from transformer_core.checkpoints.layouts import LAYOUTS
-from transformer_core.checkpoints.mapping import Shapes, shapes_of
+from transformer_core.checkpoints.mapping.rules import Shapes, shapes_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 

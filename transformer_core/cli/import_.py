@@ -56,8 +56,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def run(options: argparse.Namespace) -> int:
     """Load the model, save it, and print a summary; return 0."""
     from transformer_core.checkpoints.bring_in import bring_in
-    from transformer_core.checkpoints.mapping import MAPPING
-    from transformer_core.checkpoints.mapping_draft import draft
+    from transformer_core.checkpoints.mapping.draft import draft
+    from transformer_core.checkpoints.mapping.rules import MAPPING
     from transformer_core.checkpoints.nearest import UnknownLayoutError
 
     given = dict(map(_option, options.set))

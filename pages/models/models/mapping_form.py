@@ -9,8 +9,9 @@ from headlight.language import say, say_message, say_number
 from pages.models.model_store import ImportRequest
 from pages.shared import prose
 from pages.shared.view.fields import Kept
-from transformer_core.checkpoints.mapping import MAPPING, Problem, problems
-from transformer_core.checkpoints.mapping_draft import draft
+from transformer_core.checkpoints.mapping.draft import draft
+from transformer_core.checkpoints.mapping.layout import problems
+from transformer_core.checkpoints.mapping.rules import MAPPING, Problem
 from transformer_core.checkpoints.nearest import UnknownLayoutError
 from transformer_core.errors import mark
 

@@ -89,7 +89,7 @@ def lines(path: str, source: str, model_format: str, config: ModelConfig) -> str
         config: of the model.
     """
     from transformer_core.checkpoints.families import FAMILIES
-    from transformer_core.checkpoints.mapping import MAPPING
+    from transformer_core.checkpoints.mapping.rules import MAPPING
 
     source = source if "/" in source or "\\" in source else f"path/to/{source}"
     name = _CLASSES[config.architecture] if config.unembed else "AutoModel"

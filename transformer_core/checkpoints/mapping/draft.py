@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from transformer_core.checkpoints.family import Entry
-from transformer_core.checkpoints.mapping import OPEN, Shapes
+from transformer_core.checkpoints.mapping.rules import OPEN, Shapes
 from transformer_core.checkpoints.nearest import Nearest, end_in, entries_of, without_numbers
 
 MOST_LINES = 300
