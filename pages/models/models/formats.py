@@ -14,7 +14,9 @@ def show() -> None:
         families, programs = names()
         prose.small(say("Models of the transformers library, by their model_type:"))
         prose.small(", ".join(families))
-        prose.small(say("Other text models that transformers can run open for viewing: attention and predictions only."))
+        prose.small(
+            say("Other text models that transformers can run open for viewing: attention and predictions only.")
+        )
         prose.small(say("Checkpoints of other programs, recognized by the names of their weights:"))
         prose.small(", ".join(programs))
         prose.small(
