@@ -39,6 +39,10 @@ decoder_only = partial(
     ModelConfig, architecture="decoder_only", n_encoder_layers=0, norm_position="pre", scale_embeddings=False
 )
 
+CONSTANTS_IN_WEIGHTS = Message(
+    "Constants of this family, such as factors and signs, are in its weights, so some differ from those of the file."
+)
+
 Cut = Callable[[Tensor], Sequence[Tensor]]
 """Splits a tensor of the foreign file into the parameters that it fills."""
 

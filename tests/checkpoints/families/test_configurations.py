@@ -9,9 +9,10 @@ import pytest
 import transformer_core as tc
 from tests.checkpoints import foreign
 from transformer_core.checkpoints.families import FAMILIES
+from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS
 from transformer_core.checkpoints.options import Options
 from transformer_core.checkpoints.rotary_options import attention_factor
-from transformer_core.errors import CheckpointError
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.rotary import rotary_frequencies
 
 GPT2: dict[str, Any] = {  # the smallest model
@@ -303,6 +304,13 @@ def test_a_constant_that_is_not_above_zero_is_refused_by_name(model_type: str, c
     (name,) = change
     with pytest.raises(CheckpointError, match=f"{name} = .* expected a number"):
         FAMILIES[model_type].of_file(change, where="config.json")
+
+
+def test_constants_in_the_weights_are_noted():
+    for model_type, is_noted in {"granite": True, "gemma": True, "llama": False}.items():
+        notes: list[Message] = []
+        FAMILIES[model_type].config({**SMOL, "model_type": model_type}, on_note=notes.append)
+        assert (CONSTANTS_IN_WEIGHTS in notes) == is_noted
 
 
 def test_modernbert():

@@ -5,7 +5,7 @@ from typing import Any
 
 from transformer_core.checkpoints import rotary_options
 from transformer_core.checkpoints.families import llama
-from transformer_core.checkpoints.family import Entry, Family, scaled, windows
+from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS, Entry, Family, scaled, windows
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig, QKNormScope
 
@@ -57,6 +57,14 @@ def keys(config: ModelConfig, *, of_logits: float = 1.0, attention_factor: float
 
 READERS = {"cohere": read_cohere, "cohere2": read_cohere2}
 FAMILIES = tuple(
-    Family(model_type=model_type, read=reader, keys=keys, head=llama.HEAD, prefix="model.", beyond_config=constants)
+    Family(
+        model_type=model_type,
+        read=reader,
+        keys=keys,
+        head=llama.HEAD,
+        prefix="model.",
+        beyond_config=constants,
+        note=CONSTANTS_IN_WEIGHTS,
+    )
     for model_type, reader in READERS.items()
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from transformer_core.checkpoints import rotary_options
 from transformer_core.checkpoints.families import llama
-from transformer_core.checkpoints.family import Entry, Family, scaled, windows
+from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS, Entry, Family, scaled, windows
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 
@@ -106,10 +106,17 @@ FAMILIES = (
         head=llama.HEAD,
         prefix="model.",
         beyond_config=rotary_options.attention_factor,
+        note=CONSTANTS_IN_WEIGHTS,
     ),
     *(
         Family(
-            model_type=model_type, read=reader, keys=keys, head=llama.HEAD, prefix="model.", beyond_config=query_factor
+            model_type=model_type,
+            read=reader,
+            keys=keys,
+            head=llama.HEAD,
+            prefix="model.",
+            beyond_config=query_factor,
+            note=CONSTANTS_IN_WEIGHTS,
         )
         for model_type, reader in READERS.items()
     ),

@@ -4,7 +4,7 @@ import math
 
 from transformer_core.checkpoints import rotary_options
 from transformer_core.checkpoints.families import llama
-from transformer_core.checkpoints.family import Entry, Family, scaled
+from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS, Entry, Family, scaled
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 
@@ -56,5 +56,13 @@ def keys(
 
 
 FAMILIES = (
-    Family(model_type="granite", read=read, keys=keys, head=llama.HEAD, prefix="model.", beyond_config=constants),
+    Family(
+        model_type="granite",
+        read=read,
+        keys=keys,
+        head=llama.HEAD,
+        prefix="model.",
+        beyond_config=constants,
+        note=CONSTANTS_IN_WEIGHTS,
+    ),
 )

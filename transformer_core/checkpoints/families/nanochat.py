@@ -6,7 +6,16 @@ import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.families.llama import HEAD
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module, scaled, shared
+from transformer_core.checkpoints.family import (
+    CONSTANTS_IN_WEIGHTS,
+    Entry,
+    Family,
+    decoder_only,
+    embeddings,
+    module,
+    scaled,
+    shared,
+)
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.rotary_options import read_rotary
 from transformer_core.config import ModelConfig
@@ -78,4 +87,14 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return scaled(entries, factors)
 
 
-FAMILIES = (Family(model_type="nanochat", read=read, keys=keys, head=HEAD, prefix="model.", computed=gains),)
+FAMILIES = (
+    Family(
+        model_type="nanochat",
+        read=read,
+        keys=keys,
+        head=HEAD,
+        prefix="model.",
+        computed=gains,
+        note=CONSTANTS_IN_WEIGHTS,
+    ),
+)
