@@ -6,7 +6,7 @@
 import { element } from "../components/kit/elements.js";
 import { fixed, short } from "../components/kit/numbers.js";
 import { say } from "../components/kit/say.js";
-import { makeHeatmap, updateHeatmap } from "../components/heatmap/heatmap.js";
+import { makeHeatmap, pictureOf, updateHeatmap } from "../components/heatmap/heatmap.js";
 import { makeLines, updateLines } from "../components/lines/lines.js";
 import { makeOverview, updateOverview } from "../components/overview/overview.js";
 import { watchAppearance } from "./appearance.js";
@@ -16,6 +16,7 @@ import { endStepper, makeStepper } from "./stepper.js";
 import { makeToolbar, updateToolbar } from "./toolbar.js";
 
 const LINES_TOP = 65534; // weight 1, as curves.js has it
+const PICTURE_RATIO = 3; // pixels of a saved picture for one of the page
 const MOST_PINNED = 8; // heads: as many colors can be told apart
 
 /**
@@ -211,11 +212,27 @@ function ofLines(number, top) {
   return number === NOT_FINITE ? 0 : Math.round((number / top) * LINES_TOP);
 }
 
+function saveButton({ parts }, names) {
+  const save = element("button", "clear", say("Save picture"));
+  save.type = "button";
+  save.addEventListener("click", () =>
+    pictureOf(parts.cells, PICTURE_RATIO).toBlob((blob) => {
+      const link = element("a", "");
+      Object.assign(link, { href: URL.createObjectURL(/** @type {Blob} */ (blob)), download: `${names.join("+")}.png` });
+      link.click();
+      URL.revokeObjectURL(link.href);
+    }),
+  );
+  return save;
+}
+
 function title(view, names, isCombined) {
   const { header, chosen, figure } = view;
-  const parts = [element("strong", "", names.join(" + "))];
+  const details = element("div", "details");
+  const parts = [element("strong", "", names.join(" + ")), details];
   if (isCombined) {
-    if (names.length > 1 && figure === "cells") parts.push(element("span", "measure", say("mean of {n} heads", { n: names.length })));
+    const words = say("mean of {n} heads", { n: names.length });
+    if (names.length > 1 && figure === "cells") details.append(element("span", "measure", words));
     const clear = element("button", "clear", say("Clear"));
     clear.type = "button";
     clear.addEventListener("click", () => {
@@ -226,8 +243,9 @@ function title(view, names, isCombined) {
   } else {
     for (const { name, unit, values } of header.measures) {
       const value = values[chosen.attention]?.[chosen.layer][chosen.head] ?? null;
-      if (value !== null) parts.push(element("span", "measure", `${name} ${short(value)}${unit && ` ${unit}`}`));
+      if (value !== null) details.append(element("span", "measure", `${name} ${short(value)}${unit && ` ${unit}`}`));
     }
   }
+  if (figure === "cells") parts.push(saveButton(view, names));
   view.title.replaceChildren(...parts);
 }

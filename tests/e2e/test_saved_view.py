@@ -66,6 +66,10 @@ def test_a_saved_view_works_offline(browser: Browser, tmp_path: Path) -> None:
     page.mouse.move(0, 0)
     expect(weight).not_to_be_visible()
 
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save picture").click()
+    assert download.value.suggested_filename == "L1.H2.png"
+
     page.get_by_label("Measure").select_option("Attention entropy")
     page.get_by_label("Order of the heads").select_option("ascending")
     names = [head.get_attribute("aria-label") or "" for head in heads.all()]

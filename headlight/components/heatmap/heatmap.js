@@ -115,22 +115,41 @@ function wordsOf({ data }, { row, column }) {
   return [cell, Number.isNaN(weight) ? say("not finite") : fixed(weight, data.decimals)];
 }
 
+/**
+ * The heatmap as it is drawn, without the cell that is pointed at.
+ *
+ * @param {Record<string, any>} view
+ * @param {number} ratio - pixels of the picture for one of the page
+ * @returns {HTMLCanvasElement}
+ */
+export function pictureOf(view, ratio) {
+  const canvas = element("canvas", "");
+  paintOn({ ...view, cell: null }, canvas, ratio);
+  return canvas;
+}
+
 function paint(view) {
   const { root, canvas, data } = view;
   if (!data || !root.clientWidth || !root.clientHeight) return;
-  const inks = data.scales[view.theme()];
-  const ratio = window.devicePixelRatio || 1;
-  canvas.width = Math.round(root.clientWidth * ratio);
-  canvas.height = Math.round(root.clientHeight * ratio);
   canvas.style.width = `${root.clientWidth}px`;
   canvas.style.height = `${root.clientHeight}px`;
+  paintOn(view, canvas, window.devicePixelRatio || 1);
+  showCell(view);
+}
+
+function paintOn(view, canvas, ratio) {
+  const { root, data } = view;
+  const inks = data.scales[view.theme()];
+  canvas.width = Math.round(root.clientWidth * ratio);
+  canvas.height = Math.round(root.clientHeight * ratio);
   const brush = brushOf(canvas);
   brush.scale(ratio, ratio);
+  brush.fillStyle = inks.ground;
+  brush.fillRect(0, 0, root.clientWidth, root.clientHeight);
   view.places = layOut(brush, getComputedStyle(root).fontFamily, data, root.clientWidth, root.clientHeight);
   paintCells(view, brush, inks, ratio);
   paintStep(view, brush, inks);
   paintLabels(view, brush, inks);
-  showCell(view);
 }
 
 function paintCells(view, brush, inks, ratio) {

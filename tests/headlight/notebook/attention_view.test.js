@@ -73,13 +73,13 @@ test("heads are chosen, combined, measured, and drawn as cells and as lines", as
     "encoder attention L4.H0. Strongest: “a” → “a” 0.90",
     "encoder attention L4.H7. Strongest: “a” → “a” 1.00",
   ]);
-  assert.equal(all(".of-head")[0].textContent, "L4.H0entropy 0.50 nats");
+  assert.equal(all(".of-head")[0].textContent, "L4.H0entropy 0.50 natsSave picture");
   const heads = all(".head[aria-label]");
   heads[1].click();
   assert.deepEqual(chosen, [{ ...CHOSEN, head: 1 }]);
   assert.equal(all(".of-head strong")[0].textContent, "L4.H7");
   for (const head of heads) head.dispatchEvent(new MouseEvent("click", { bubbles: true, composed: true, shiftKey: true }));
-  assert.equal(all(".of-head")[0].textContent, "L4.H0 + L4.H7mean of 2 headsClear");
+  assert.equal(all(".of-head")[0].textContent, "L4.H0 + L4.H7mean of 2 headsClearSave picture");
   assert.deepEqual([...view.parts.cells.data.weights].map((weight) => Number(weight.toFixed(3))), [0.95, 0.05, 0.375, 0.625]);
   button("Lines").click();
   assert.deepEqual([heatmap.getRootNode().host.hidden, texts(all(".legend .item"))], [true, ["L4.H0", "L4.H7"]]);
