@@ -12,6 +12,7 @@ from transformer_core.checkpoints.layout import Description, SavedModel, heads_q
 from transformer_core.checkpoints.sinusoids import sinusoidal_kinds
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
+from transformer_core.text.interface import Tokenizer
 from transformer_core.text.word_vocabularies import read_pair
 
 _STACKS = ("encoder", "decoder")
@@ -21,6 +22,7 @@ _SAMPLE_DEVIATION = Message(
     "Its normalization divides by the standard deviation with n - 1; its gains were multiplied by √((n - 1) / n), "
     "which gives the same result up to a relative 1e-6 / deviation."
 )
+_FRAMED = Message("In training, sources began with token {bos} and ended with token {eos}; type the first one, too.")
 _SPLIT = Message(
     "Its words are read from its vocabularies. Texts are split at spaces and punctuation, and may have been split in "
     "another way for training."
@@ -53,7 +55,14 @@ class PaperNames:
         return f"{src}.weight", f"{tgt}.weight", f"{self.output}.weight", f"{query}.weight"
 
     def describe(
-        self, saved: SavedModel, given: Mapping[str, Any], program: str, *, special: Mapping[str, int], **fields: Any
+        self,
+        saved: SavedModel,
+        given: Mapping[str, Any],
+        program: str,
+        *,
+        special: Mapping[str, int],
+        tokenizer: Tokenizer | None = None,
+        **fields: Any,
     ) -> Description:
         """Return the description of a model; equal matrices are tied.
 
@@ -62,6 +71,7 @@ class PaperNames:
             given: fields of ModelConfig that are known.
             program: its name, for notes.
             special: the tokens "pad", "bos" and "eos" in both vocabularies.
+            tokenizer: in files of the program.
             fields: of ModelConfig, for all models of the layout.
         """
         weights = saved.weights
@@ -70,7 +80,7 @@ class PaperNames:
         d_model, width = tgt.shape[1], query.shape[0]
         tying = "none" if not _is_same(tgt, output) else "three_way" if _is_same(src, tgt) else "target"
         usual = d_model == _USUAL_WIDTH
-        tokenizer = read_pair(saved.folder, (src.shape[0], tgt.shape[0]), special)
+        of_words = None if tokenizer else read_pair(saved.folder, (src.shape[0], tgt.shape[0]), special)
         n_heads = given.get("n_heads", _USUAL_HEADS if usual else 0)
         return Description(
             fields={
@@ -94,9 +104,15 @@ class PaperNames:
             questions=[] if usual else [heads_question(width)],
             notes=[
                 *([_SAMPLE_DEVIATION] if self.has_sample_deviation else []),
-                *([_SPLIT] if tokenizer is not None else []),
+                *(
+                    [_SPLIT]
+                    if of_words
+                    else []
+                    if tokenizer
+                    else [Message(_FRAMED, bos=special["bos"], eos=special["eos"])]
+                ),
             ],
-            tokenizer=tokenizer,
+            tokenizer=tokenizer or of_words,
         )
 
     def _n_layers(self, weights: Mapping[str, Tensor], side: int) -> int:

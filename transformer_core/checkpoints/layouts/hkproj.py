@@ -13,7 +13,6 @@ from transformer_core.checkpoints.layout import Description, Layout, SavedModel,
 from transformer_core.checkpoints.paper_names import PaperNames
 from transformer_core.checkpoints.sinusoids import stored_positions
 from transformer_core.errors import CheckpointError
-from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.separate import SeparateTokenizers
 from transformer_core.text.word_vocabularies import framed
 
@@ -49,6 +48,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         given,
         NAME,
         special=_IDS,
+        tokenizer=_tokenizers(saved.folder, saved.weights),
         norm_position="pre",
         layer_norm_eps=1e-12,
     )
@@ -59,11 +59,11 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         if key.endswith((".norm.alpha", ".norm.bias")) and saved.weights[key].shape == (1,)
     }
     weights = ChainMap(widened, saved.weights)  # type: ignore[arg-type]  # nothing is written to it
-    return replace(described, weights=weights, tokenizer=_tokenizers(saved.folder, saved.weights))
+    return replace(described, weights=weights)
 
 
-def _tokenizers(folder: Path, weights: Mapping[str, Tensor]) -> SeparateTokenizers:
-    """Return the tokenizers in tokenizer_en.json, tokenizer_it.json, ...; of ids if they do not show which is which.
+def _tokenizers(folder: Path, weights: Mapping[str, Tensor]) -> SeparateTokenizers | None:
+    """Return the tokenizers in tokenizer_en.json, tokenizer_it.json, ...; None if they do not show which is which.
 
     The program writes them into the folder above that of its weights.
 
@@ -75,7 +75,7 @@ def _tokenizers(folder: Path, weights: Mapping[str, Tensor]) -> SeparateTokenize
     backends = [_read(path) for path in paths] if len(paths) == 2 else []
     sizes = [backend.get_vocab_size() for backend in backends]
     if sides not in (sizes, sizes[::-1]) or sizes == sizes[::-1]:
-        return SeparateTokenizers(*(IdTokenizer(n, _IDS) for n in sides))
+        return None
     source, target = backends if sides == sizes else backends[::-1]
     return SeparateTokenizers(framed(source, _IDS, begins=True), framed(target, _IDS, begins=False))
 

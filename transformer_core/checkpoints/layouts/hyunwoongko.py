@@ -39,7 +39,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "Read as this program has computed it since 2022-12-08; its files do not record which version wrote them, and "
         "older ones normalize differently."
     )
-    return replace(described, conventions=[*described.conventions, length], notes=[*described.notes, version])
+    return replace(described, conventions=[*described.conventions, length], notes=[version, *described.notes])
 
 
 LAYOUTS = (
