@@ -18,7 +18,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import transformer_core as tc
-from transformer_core.checkpoints.layout import UndecidedError
+from transformer_core.checkpoints.convert import family_of
+from transformer_core.checkpoints.foreign import open_saved
+from transformer_core.checkpoints.layout import SavedModel, UndecidedError
+from transformer_core.checkpoints.pickles import StateDict
 from transformer_core.errors import CheckpointError
 from transformer_core.text.load import load_tokenizer
 
@@ -488,3 +491,19 @@ def test_later_versions_of_nanochat_are_refused_with_their_date(tmp_path: Path):
         torch.save(weights, path)
         with pytest.raises(CheckpointError, match=f"{key}' is a part that nanochat has had since {day}"):
             tc.load(path)
+
+
+def test_sizes_of_published_models_need_no_answer(tmp_path: Path):
+    """The tensors are on the device "meta": only their shapes count."""
+    block = {f"att.W_{name}": (2048 if name == "query" else 512, 2048) for name in ("query", "key", "value")}
+    block |= {"att.out_proj": (2048, 2048), "ff.fc1": (8192, 2048), "ff.fc2": (8192, 2048), "ff.fc3": (2048, 8192)}
+    block |= {"norm1": (2048,), "norm2": (2048,)}
+    shapes = {f"trf_blocks.{i}.{name}": shape for i in range(16) for name, shape in block.items()}
+    shapes |= {"tok_emb": (128256, 2048), "out_head": (128256, 2048), "final_norm": (2048,)}
+    weights = {f"{name}.weight": torch.empty(shape, device="meta") for name, shape in shapes.items()}
+    saved = SavedModel(folder=tmp_path, paths=(), config={}, other={}, weights=weights)
+    opened = open_saved(saved, StateDict({}), where="Llama 3.2 1B")
+    config = family_of(opened.values, where="").config(opened.values)
+    assert (config.n_heads, config.n_kv_heads, config.rotary_base) == (32, 8, 500000)
+    assert (config.rotary_scaling, config.rotary_scaling_factor, config.rotary_original_len) == ("llama3", 32, 8192)
+    assert len(opened.notes) == 4  # on heads, the base and the scaling of RoPE, and the length of texts
