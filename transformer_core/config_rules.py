@@ -203,7 +203,7 @@ RULES: tuple[Refusal, ...] = (
     ),
     Refusal(
         lambda c: c.d_embed and not c.embedding_norm,
-        Message("embeddings of their own width (d_embed) are normalized before their projection; set embedding_norm"),
+        Message("with d_embed, embeddings are normalized before their projection; set embedding_norm"),
     ),
     Refusal(
         lambda c: c.d_embed and c.unembed and not c.unembed_transform,

@@ -113,8 +113,11 @@ def test_a_head_of_its_own_of_t5_counts_whatever_config_json_says(folder_of: Fol
     assert convert(values, without, where="t5").config.tie_embeddings == "three_way"
 
 
-def test_an_encoder_of_t5_alone_is_refused(folder_of: FolderOf):
+def test_an_encoder_of_t5_alone_is_that_of_the_whole(folder_of: FolderOf):
+    """Its config.json may still describe both stacks."""
     values, weights = foreign.read(folder_of("t5"))
-    encoder = {key: weight for key, weight in weights.items() if not key.startswith("decoder")}
-    with pytest.raises(CheckpointError, match=r"\(saved as T5EncoderModel\) lacks the weight 'decoder\."):
-        convert({**values, "architectures": ["T5EncoderModel"]}, encoder, where="somewhere")
+    alone = {key: weight for key, weight in weights.items() if not key.startswith("decoder")}
+    encoder = convert({**values, "architectures": ["T5EncoderModel"]}, alone, where="somewhere")
+    tokens = foreign.batch("t5")[0]
+    assert encoder.config.architecture == "encoder_only" and not encoder.config.unembed
+    assert torch.equal(encoder.final_states(tokens), convert(values, weights, where="somewhere").encode(tokens))
