@@ -113,6 +113,40 @@ def test_the_first_site_that_differs_is_the_one_with_the_error(name: str):
     assert not any(module._forward_hooks for model in (ours, theirs) for module in model.modules())
 
 
+class SmallGPT(nn.Module):
+    """A GPT with nanoGPT's names, its fused attention, and its logits of the last position only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        linear = {"attn.c_attn": (24, 72), "attn.c_proj": (24, 24), "mlp.c_fc": (24, 96), "mlp.c_proj": (96, 24)}
+        self.transformer = nn.ModuleDict({"wte": nn.Embedding(VOCAB_SIZE, 24), "wpe": nn.Embedding(64, 24)})
+        self.transformer["h"] = nn.ModuleList()
+        for _ in range(2):
+            block = nn.ModuleDict({"ln_1": nn.LayerNorm(24), "ln_2": nn.LayerNorm(24)})
+            block.update({"attn": nn.ModuleDict(), "mlp": nn.ModuleDict()})
+            for name, sizes in linear.items():
+                parent, _, child = name.partition(".")
+                block[parent][child] = nn.Linear(*sizes)
+            self.transformer["h"].append(block)
+        self.transformer["ln_f"] = nn.LayerNorm(24)
+        self.lm_head = nn.Linear(24, VOCAB_SIZE, bias=False)
+        self.lm_head.weight = self.transformer["wte"].weight
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, None]:
+        parts = self.transformer
+        x = parts["wte"](tokens) + parts["wpe"](torch.arange(tokens.shape[1]))
+        for block in parts["h"]:
+            q, k, v = (
+                part.unflatten(-1, (3, 8)).transpose(1, 2)
+                for part in block["attn"]["c_attn"](block["ln_1"](x)).split(24, dim=2)
+            )
+            z = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + block["attn"]["c_proj"](z.transpose(1, 2).flatten(2))
+            inner = nn.functional.gelu(block["mlp"]["c_fc"](block["ln_2"](x)))
+            x = x + block["mlp"]["c_proj"](inner)
+        return self.lm_head(parts["ln_f"](x)[:, [-1]]), None
+
+
 RELU = {"activation": "relu"}
 MAPPING = "positions = sinusoidal_interleaved\nscale_embeddings = true\nactivation = relu\nnorm_position = post\n"
 MAPPING += "token_embedding.weight = encoder.embed.weight\nhead.weight = unembed.weight\n"
@@ -147,6 +181,13 @@ CASES: dict[str, Case] = {
         {"mapping": MAPPING.replace("scale_embeddings = true", "")},
         lambda model: None,
         "encoder.blocks.0.hook_resid_pre",
+    ),
+    "nanoGPT": (SmallGPT, {}, lambda model: None, NONE),
+    "nanoGPT with another GELU": (
+        SmallGPT,
+        {"activation": "gelu_tanh"},
+        lambda model: None,
+        "decoder.blocks.0.mlp.hook_post",
     ),
     "hkproj": (lambda: paper_model(HKPROJ), {}, lambda model: None, NONE),
     "its norm": (
