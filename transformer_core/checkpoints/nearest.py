@@ -74,8 +74,8 @@ def unknown_layout(where: str | Message, weights: Mapping[str, Tensor]) -> Unkno
         )
     if nearest.name in FAMILIES and len(nearest.fitting) > _KNOWN_PER_UNKNOWN * len(nearest.unknown):
         return UnknownLayoutError(
-            "{where} has weights as the transformers library names them, but no {config}; write it into the same "
-            "folder with model.config.save_pretrained(folder)",
+            "{where} has no {config}; its weights have the names of the transformers library, so write that file into "
+            "the same folder with model.config.save_pretrained(folder)",
             shapes=shapes,
             nearest=nearest,
             where=where,

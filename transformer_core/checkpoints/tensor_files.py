@@ -34,7 +34,10 @@ _DTYPES = {  # by their names in the format
 }
 MAX_HEADER = 2**23  # bytes; the largest models need a twentieth of this
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
-_NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model|vocab.*)\.[a-z]+")
+_NO_WEIGHTS = re.compile(  # of trainers, nanochat and LitGPT
+    r"(optim_\d+\w*|optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model|vocab.*|token_bytes)\.[a-z]+"
+    r"|.+\.lora"
+)
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<i>\d{5})-of-(?P<n>\d{5})(?P<ending>\.\w+)")
 _STEP = re.compile(r"checkpoint-(\d{1,12})")  # folders written by the `transformers` Trainer
 _MOST_LISTED = 1000  # most files checked per folder
@@ -190,7 +193,8 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
         if (folder / index).is_file():
             return [folder / name for name in _parts(folder / index)]
     by_kind: dict[FileKind, list[Path]] = {kind: [] for kind in get_args(FileKind)}
-    for path in weight_files(folder):
+    files = weight_files(folder)
+    for path in [path for path in files if kind_of(path)] or files:  # an ending alone means little
         by_kind[kind_of(path) or kind_by_ending(path) or "torch"].append(path)
     for paths in by_kind.values():
         if paths and with_other_parts(paths[0]) == paths:

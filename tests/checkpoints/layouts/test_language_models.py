@@ -109,6 +109,7 @@ def llmc(tmp_path: Path, dtype: torch.dtype) -> tuple[Path, dict[str, Any], Forw
         struct.pack("<256i", *header, *[0] * 248) + numbers.view(torch.uint8).numpy().tobytes()
     )
     w = {name: weight.to(dtype).float() for name, weight in w.items()}
+    (tmp_path / "gpt2_tokenizer.bin").write_bytes(struct.pack("<256i", 20240328, *[0] * 255))
 
     def norm(x: Tensor, name: str, i: int | tuple[()] = ()) -> Tensor:
         return F.layer_norm(x, (WIDTH,), w[f"{name}w"][i], w[f"{name}b"][i])
@@ -260,6 +261,8 @@ def nanochat(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
     config = {"sequence_len": LENGTH, "vocab_size": VOCAB, "n_layer": LAYERS, "n_head": HEADS, "n_kv_head": groups}
     meta = {"step": 650, "model_config": {**config, "n_embd": WIDTH}, "user_config": {"depth": 2}}
     (tmp_path / "meta_000650.json").write_text(json.dumps(meta))
+    torch.save(torch.ones(64), tmp_path / "token_bytes.pt")
+    torch.save({}, tmp_path / "optim_000650_rank0.pt")
 
     def norm(x: Tensor) -> Tensor:
         return F.rms_norm(x, x.shape[-1:])
