@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from headlight.viewing.eager import eager_attention
-from headlight.viewing.labels import IMAGES, Labels
+from headlight.viewing.labels import IMAGES, SOUNDS, Labels
 from headlight.viewing.outputs import attentions_in
 from headlight.viewing.patterns import PatternRecord
 from transformer_core.errors import ArgumentError, Message
@@ -137,9 +137,10 @@ def _inputs(model: Any, processor: Any, text: Given | Mapping[str, Any]) -> dict
         if isinstance(array, Tensor):
             array = array.to(model.device, precision if array.is_floating_point() else None)
         inputs[key] = array
-    first = inputs.get("input_ids", inputs.get(IMAGES))
-    if isinstance(first, Tensor) and first.ndim and len(first) != 1:
-        raise ArgumentError("only one input can be read at a time; got {n}; give the first alone", n=len(first))
+    for name in {"input_ids", IMAGES, *SOUNDS} & inputs.keys():
+        if isinstance(inputs[name], Tensor) and inputs[name].ndim and len(inputs[name]) != 1:
+            n = len(inputs[name])
+            raise ArgumentError("only one input can be read at a time; got {n}; give the first alone", n=n)
     return inputs
 
 
