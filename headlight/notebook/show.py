@@ -19,7 +19,6 @@ from headlight.viewing.reading import COMPUTED_BY, read_transformers
 from transformer_core.checkpoints.load import tokenizer_of
 from transformer_core.errors import NO_MESSAGE, ArgumentError, Message
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
 
 _TITLE = 60  # characters of a text in a title
 
@@ -96,16 +95,18 @@ def show(
 def _of_model(
     model: Any, tokenizer: Any, text: Any, target: str | None, max_tokens: int, max_new_tokens: int
 ) -> PatternRecord:
-    if text is None and not isinstance(tokenizer, Tokenizer):
+    if text is None and isinstance(tokenizer, str | tuple | Mapping):
         tokenizer, text = None, tokenizer  # show(model, text)
+    if tokenizer is None and isinstance(model, Transformer):
+        tokenizer = tokenizer_of(model)
+    is_of_headlight = isinstance(model, Transformer | TransformersModel)
+    if isinstance(model, nn.Module) and (text is None or (is_of_headlight and tokenizer is None)):
+        raise ArgumentError("show needs a model, its tokenizer and a text: hl.show(model, tokenizer, text)")
     if isinstance(model, Transformer | TransformersModel):
-        is_ours = isinstance(model, Transformer)
-        tokenizer = tokenizer or (tokenizer_of(model) if is_ours else None)
-        if tokenizer is None or text is None:
-            raise ArgumentError("show needs a model, its tokenizer and a text: hl.show(model, tokenizer, text)")
         is_pair = model.config.has_encoder and model.config.has_decoder
         n_new = 64 if is_pair else max_new_tokens
         run = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=n_new)
+        is_ours = isinstance(model, Transformer)
         by = NO_MESSAGE if is_ours else Message(COMPUTED_BY, model=type(model.theirs).__name__)
         return record_of(run, text if isinstance(text, str) else " ".join(text), by)
     if isinstance(model, nn.Module):

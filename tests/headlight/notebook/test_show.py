@@ -116,6 +116,7 @@ def test_contradictory_arguments_are_refused(arguments: dict[str, Any], message:
         ({}, "needs a model and a text, or arrays"),
         ({"model": 3, "text": "a"}, "got int"),
         ({"model": 3, "attentions": LAYERS}, "not both"),
+        ({"model": torch.nn.Linear(1, 1), "tokenizer": 3}, "its tokenizer and a text"),
         ({"attentions": LAYERS, "tokens": TOKENS, "attention": "cross"}, "no attention cross; there are: encoder"),
         ({"attentions": LAYERS, "tokens": TOKENS, "measure": "length"}, "no measure length; there are: entropy"),
         ({"attentions": LAYERS, "tokens": TOKENS, "head": [0, 4]}, "layer 0 with heads"),
