@@ -227,9 +227,13 @@ class LazyPattern:
 
 
 class _BiasByDistance:
-    """The position bias at every distance between key and query: a copy, linear in the length."""
+    """The position bias at every distance between key and query: a copy, linear in the length.
+
+    A rounded bias has no parameters and depends on the positions, so it is computed when it is needed.
+    """
 
     def __init__(self, rule: PositionBias, detach: bool) -> None:
+        self.rounded = rule if rule.is_rounded else None
         self.n_past, self.furthest_back = rule.n_past, rule.n_past + rule.n_queries - 1
         distance = torch.arange(-self.furthest_back, rule.n_keys - rule.n_past, device=rule.device)
         by_distance = rule.of_distance(distance[None])[:, 0]  # [head, distance]
@@ -237,6 +241,8 @@ class _BiasByDistance:
 
     def window(self, heads: slice | list[int], queries: slice, keys: slice) -> Float[Tensor, "1 head query key"]:
         """Return the bias of some scores."""
+        if self.rounded is not None:
+            return self.rounded.write_out(queries, keys)[:, heads]
         nearest = keys.start - self.n_past + self.furthest_back  # the first key's index, from query 0
         firsts = nearest - torch.arange(queries.start, queries.stop, device=self.by_distance.device)
         return self.by_distance[heads].unfold(-1, keys.stop - keys.start, 1)[None, :, firsts]

@@ -36,12 +36,17 @@ class PositionBias:
         """
         rows, columns = range(*queries.indices(self.n_queries)), range(*keys.indices(self.n_keys))
         first, last = rows[0] + self.n_past, rows[-1] + self.n_past
-        if isinstance(self.of_distance, AlibiBias) and self.of_distance.is_rounded:
+        if isinstance(self.of_distance, AlibiBias) and self.is_rounded:
             query = torch.arange(first, last + 1, device=self.device)
             return self.of_distance.between(query, torch.arange(columns.start, columns.stop, device=self.device))[None]
         distance = torch.arange(columns[0] - last, columns[-1] - first + 1, device=self.device)
         by_distance = self.of_distance(distance[None])[:, 0].contiguous()  # [head, distance]
         return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the slice of the last query comes first
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether rounding makes the bias depend on both positions, not only on their distance."""
+        return isinstance(self.of_distance, AlibiBias) and self.of_distance.is_rounded
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
