@@ -7,6 +7,7 @@ import re
 import shutil
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from tests.checkpoints.layouts.test_nanogpt import weights_of
 from tests.pages.conftest import EXAMPLES, OpenApp, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.errors import CheckpointError
+from transformer_core.text.ids import IdTokenizer
 
 
 @pytest.fixture
@@ -371,6 +373,16 @@ def test_a_token_is_found_by_any_part_in_any_case_or_by_its_whole_number(
     roles = {role: number for number, role in enumerate(every["role"]) if role}
     assert roles["padding"] == tokenizer.pad_id and roles["unknown"] == tokenizer.unk_id
     assert roles["begin of sequence"] == tokenizer.bos_id and roles["end of sequence"] == tokenizer.eos_id
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_the_tokens_of_two_vocabularies_are_listed_by_side(two_models: Path, monkeypatch: pytest.MonkeyPatch):
+    config = tc.presets.tiny(9).changed(src_vocab_size=20, tie_embeddings="none")
+    monkeypatch.setattr(details, "tokenizer_of", lambda *_: IdTokenizer.of(config))
+    card = replace(models.available()["en-fr"], version="of two vocabularies")
+    table, n = details.token_table(card)
+    assert n == 29 and table["side"].tolist() == ["source"] * 20 + ["target"] * 9
+    assert details.token_table(card, "15")[0]["side"].tolist() == ["source"]
 
 
 def test_the_lines_of_the_proof_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], place: Path):
