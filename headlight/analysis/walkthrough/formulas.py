@@ -45,13 +45,13 @@ def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:
 
 def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
     """Yield the name of each stage, its formula as this model computes it, and the matrices that it may show."""
-    config, is_pre = outline.config, outline.is_pre_norm
-    read, x = ("x_normalized", "X′") if is_pre else ("x", "X")
+    config, read = outline.config, outline.read
+    x = "X′" if outline.has_input_norms else "X"
     source = "M" if outline.is_cross else x
     b_q, b_k, b_v = (f" + b_{name}" if config.attention_bias != "none" else "" for name in "QKV")
     first, index = ("_projected", "_0") if outline.is_projected_in_steps else ("", "")
     yield "input", _input(outline), "x memory"
-    if is_pre:
+    if outline.has_input_norms:
         yield "norm", f"X′ = {'X' if outline.is_unnormalized else _norm(outline, 'X')}", "x x_normalized"
     projected = f"Q{index} = {x} W_Q{b_q} , K{index} = {source} W_K{b_k} , V = {source} W_V{b_v}"
     yield "projection", projected, f"{read} memory q{first} k{first} v"
@@ -100,7 +100,7 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
     else:
         yield "add_norm", r"R′ = \mathrm{Norm}(X + O)", "x attn_out resid_mid normalized"
     if outline.is_followed_by_cross:
-        queries = r"\mathrm{Norm}(R)" if is_pre and config.input_norm else "R" if is_pre else "R′"
+        queries = r"\mathrm{Norm}(R)" if outline.has_input_norms else symbol
         attention = rf"\mathrm{{Attention}}({queries} , M)"
         attention = rf"\mathrm{{Norm}}({attention})" if config.output_norm else attention
         added = f"R + C = R + {attention}" if is_pre else rf"(R + C)′ = \mathrm{{Norm}}(R′ + {attention})"
@@ -109,10 +109,10 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
     if not config.d_ff:
         return
     read, read_symbol = stream, symbol
-    if is_pre:
+    if outline.has_input_norms:
         before, of = ("x", "X") if config.parallel_residual else (stream, symbol)
         read, read_symbol = "normalized", "R′"
-        yield "norm_2", f"R′ = {_norm(outline, of) if config.input_norm else of}", f"{before} normalized"
+        yield "norm_2", f"R′ = {_norm(outline, of)}", f"{before} normalized"
     fed = "mlp_projected" if config.output_norm else "mlp_out"
     yield "feed_forward", _network(config, read_symbol), f"{read} mlp_pre mlp_linear mlp_post {fed}"
     if config.output_norm:
@@ -138,8 +138,6 @@ def _notice(outline: Outline, name: str, forbids: bool) -> str:
         return "mask of a window" if config.sliding_window is not None and not outline.is_cross else "mask of padding"
     if name in ("norm", "norm_2") and config.norm == "none":
         return "no norm"
-    if name in ("norm", "norm_2") and not config.input_norm:
-        return "no input norm"
     if name == "norm" and outline.is_unnormalized:
         return "norm of nothing"
     if name == "norm_2" and outline.config.parallel_residual:

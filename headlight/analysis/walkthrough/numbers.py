@@ -50,7 +50,7 @@ class Formulas:
     def _attention(self) -> dict[str, Maker]:
         """Return the values in the formulas of the attention's quantities, by name."""
         outline, module = self.outline, self.outline.module
-        read = "x_normalized" if outline.is_pre_norm else "x"
+        read = outline.read
         looked_at = "memory" if outline.is_cross else read
         return {
             "x": partial(self._origin, outline.origin_of_x(), self.inputs.x_parts),
@@ -80,7 +80,7 @@ class Formulas:
         stream = "resid_mid" if is_pre else "normalized"
         crossed = "resid_mid_cross" if is_pre else "normalized_cross"
         added_to = crossed if outline.is_followed_by_cross else stream
-        fed = "normalized" if is_pre else added_to
+        fed = "normalized" if outline.has_input_norms else added_to
         first = "gate" if self.config.gated else "up"
         norm = ("resid_mid", outline.norm)
         if is_pre:

@@ -158,7 +158,9 @@ class Outline:
         self.attention, self.layer, self.head = ATTENTIONS[attention], layer, head
         self.key_value_head = head * config.n_kv_heads // config.n_heads  # serves this head
         self.is_cross = self.attention.queries_from != self.attention.keys_from  # keys and values of the other stack
-        self.is_pre_norm = config.norm_position == "pre"  # sub-layers read normalized vectors; else sums are normalized
+        self.is_pre_norm = config.norm_position == "pre"  # the sums of sub-layers are not normalized
+        self.has_input_norms = self.is_pre_norm and config.input_norm  # sub-layers read normalized vectors
+        self.read = "x_normalized" if self.has_input_norms else "x"  # what queries are projected from
         self.is_causal = attention == "decoder"  # a query may not attend to later keys
         self.is_rotated = config.has_rotary_positions and not self.is_cross
         self.is_projected_in_steps = config.qk_norm or self.is_rotated  # between the projection and the product
@@ -192,7 +194,7 @@ class Outline:
             x = f"{block}.hook_resid_mid" if is_pre_norm else f"{block}.ln1.hook_normalized"
         quantities: list[tuple[str, str, str, str | None, bool]] = [  # name, symbol, columns, site; whether it is there
             ("x", "X", "d_model", x, True),
-            ("x_normalized", "X′", "d_model", f"{self.norm}.hook_normalized", is_pre_norm),
+            ("x_normalized", "X′", "d_model", f"{self.norm}.hook_normalized", self.has_input_norms),
             ("memory", "M", "d_model", self.memory_site, self.is_cross),
             ("q_projected", "Q₀", "d_head", None, is_changed),
             ("k_projected", "K₀", "d_head", None, is_changed),
@@ -215,13 +217,13 @@ class Outline:
             ("attn_out", "O", "d_model", f"{module}.hook_attn_out", True),
             ("resid_mid", "R", "d_model", f"{block}.{self._own.sum}", True),
             ("normalized", "R′", "d_model", f"{self.norm}.hook_normalized", not is_pre_norm),
-            ("cross_x", "Rc", "d_model", ln_cross, crossed and is_pre_norm),
+            ("cross_x", "Rc", "d_model", ln_cross, crossed and self.has_input_norms),
             ("cross_concat", "Concat_c", "head d_head", f"{self.cross}.hook_z", crossed),
             ("cross_projected", "C₀", "d_model", None, crossed and config.output_norm),
             ("cross_out", "C", "d_model", f"{self.cross}.hook_attn_out", crossed),
             ("resid_mid_cross", "R + C", "d_model", f"{block}.{cross.sum}", crossed),
             ("normalized_cross", "(R + C)′", "d_model", ln_cross, crossed and not is_pre_norm),
-            ("normalized", "R′", "d_model", f"{self.next_norm}.hook_normalized", is_fed and is_pre_norm),
+            ("normalized", "R′", "d_model", f"{self.next_norm}.hook_normalized", is_fed and self.has_input_norms),
             ("mlp_pre", "H₀", "d_ff", f"{block}.mlp.hook_pre", is_fed),
             ("mlp_linear", "H₁", "d_ff", f"{block}.mlp.hook_pre_linear", is_fed and config.gated),
             ("mlp_post", "H", "d_ff", f"{block}.mlp.hook_post", is_fed),

@@ -88,7 +88,7 @@ def _by_module(outline: Outline, weights: Weights, values: Matrices, bias: Bias)
         for stacked, parameter in zip((attention.in_proj_weight, attention.in_proj_bias), of_heads, strict=True):
             stacked[own] = _tensor(parameter).flatten(0, 1) * stretch
 
-    read = _tensor(values["x_normalized" if outline.is_pre_norm else "x"])[None]
+    read = _tensor(values[outline.read])[None]
     looked_at = _tensor(values["memory"])[None] if outline.is_cross else read
     added = _added(outline, values, bias)
 

@@ -164,7 +164,7 @@ def quantities_of(
     sites, attention = outline.sites, attention_of(block, outline)
     quantities = {name: of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}
     if outline.is_projected_in_steps:
-        read = captured[sites["x_normalized" if outline.is_pre_norm else "x"] or ""]
+        read = captured[sites[outline.read] or ""]
         looked_at = captured[sites["memory"] or ""] if outline.is_cross else read
         projections = (("q", attention.q, read, outline.head), ("k", attention.k, looked_at, outline.key_value_head))
         for name, projection, source, head in projections:

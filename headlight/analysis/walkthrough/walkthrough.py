@@ -294,7 +294,7 @@ def attention_inputs(walk: Walkthrough) -> AttentionInputs:
             return rotation.rotate(torch.from_numpy(np.array(x))[None, None])[0, 0].numpy()
 
     return AttentionInputs(
-        x=walk.recomputed["x_normalized" if outline.is_pre_norm else "x"],
+        x=walk.recomputed[outline.read],
         memory=walk.recomputed["memory"] if outline.is_cross else None,
         W_Q=W_Q.swapaxes(1, 2),
         b_Q=b_Q,

@@ -78,9 +78,6 @@ NOTICES: Mapping[str, str] = {
     "add": mark("The sub-layer’s output is added to its input (residual connection)."),
     "cross": mark("Cross-attention to the source, with its own heads, comes before the feed-forward network."),
     "norm of nothing": mark("The embeddings are already normalized, so the first attention uses them directly."),
-    "no input norm": mark(
-        "This model normalizes the outputs of its sub-layers, not their inputs: the row stays unchanged."
-    ),
     "no norm": mark("This model has no normalization: the row stays unchanged."),
     "norm_2": mark(
         "The sum is normalized as input to the feed-forward network; the residual stream itself is unchanged."

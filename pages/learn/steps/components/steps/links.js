@@ -26,7 +26,7 @@ const SOURCES = { // of each quantity; of several names in one place, the first 
   attn_projected: [["concat"]],
   attn_out: [["attn_projected", "concat"]],
   resid_mid: [["attn_out"], ["x"]],
-  cross_concat: [["cross_x", "normalized"]],
+  cross_concat: [["cross_x", "normalized", "resid_mid"]],
   cross_projected: [["cross_concat"]],
   cross_out: [["cross_projected", "cross_concat"]],
   mlp_post: [["mlp_pre"], ["mlp_linear"]],
@@ -46,8 +46,8 @@ const PRE_NORM = {
   cross_x: [["resid_mid"]],
   resid_mid_cross: [["cross_out"], ["resid_mid"]],
   normalized: [["resid_mid_cross", "resid_mid"]],
-  mlp_pre: [["normalized"]],
-  mlp_linear: [["normalized"]],
+  mlp_pre: [["normalized", "resid_mid_cross", "resid_mid"]],
+  mlp_linear: [["normalized", "resid_mid_cross", "resid_mid"]],
   resid_post: [["mlp_out"], ["resid_mid_cross", "resid_mid"]],
 };
 const PARALLEL = { ...PRE_NORM, normalized: [["x"]] }; // both sub-layers read the same row
@@ -90,7 +90,8 @@ export function linkStages({ header, quantities, home }) {
   // Gives each stage what it shows, what is new in it, and the links along which that comes about.
   const isParallel = header.stages.some((stage) => stage.name === "norm_2" && stage.matrices.includes("x"));
   const preNorm = isParallel ? PARALLEL : PRE_NORM;
-  const sources = { ...SOURCES, ...(quantities.has("x_normalized") ? preNorm : POST_NORM) };
+  const isPostNorm = header.stages.some(({ name }) => name === "add_norm");
+  const sources = { ...SOURCES, ...(isPostNorm ? POST_NORM : preNorm) };
   const born = new Map();
   header.stages.forEach((stage, index) => {
     const names = stage.matrices.filter((name) => home.has(name));
