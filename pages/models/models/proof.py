@@ -48,6 +48,7 @@ theirs.load_state_dict(saved.get("model_state_dict", saved))
 }
 _OF_OTHERS = """\
 theirs = ...  # your model, with the weights of {source}
+# If it takes more than tokens, or returns something else first, add run=lambda model, *tokens: ... below.
 """
 _PRINTED = """\
 {stack}.blocks.0.hook_resid_pre           0.0e+00
