@@ -75,7 +75,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     if kind == RateChanges:
         return _parse_changes(name, text)
     if get_origin(kind) is tuple:
-        return tuple(_parse(name, part, int) for part in text.split(",") if part.strip())
+        return tuple(_parse(name, part, get_args(kind)[0]) for part in text.split(",") if part.strip())
     if get_origin(kind) is Literal:
         return text  # the configuration checks its choices
     if kind is bool:
