@@ -14,7 +14,7 @@ from headlight.notebook.bundle import widget_module
 pytestmark = pytest.mark.browser
 AS_WIDGET = """\
 async ([code, header, packed]) => {
-  // As anywidget calls a module: a head is clicked, then another chosen in Python; return what is sent to Python.
+  // As anywidget calls a module: a head is clicked, then another chosen in Python; return all messages to Python.
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const traits = { header, packed: new DataView(bytes.buffer) };
   const el = document.body.appendChild(document.createElement("div"));
