@@ -110,7 +110,7 @@ WRONG: dict[str, tuple[tuple[str, ...], tuple[object, ...]]] = {  # fields of a 
     "counts": (COUNTS, (-1, 8.0, "8", True, None)),
     "buckets": (("n_relative_buckets",), (3, 8.0, None)),
     "probabilities": (PROBABILITIES, (-0.1, 1.0, 1, math.nan, math.inf, "0.1", None, True)),
-    "divisors": ((*ABOVE_0, *ABOVE_0_OR_NONE), (0, 0.0, -1e-5, math.nan, math.inf, "1e-5", True)),
+    "divisors": ((*ABOVE_0, *ABOVE_0_OR_NONE), (0, 0.0, -1e-5, math.nan, math.inf, 10**400, "1e-5", True)),
     "divisors that may not be left open": (ABOVE_0, (None,)),
     "choices": (tuple(CHOICES), ("rotary", "", "POST", None, 3, ["pre"], True, 0)),
     "switches": (SWITCHES, ("no", 0, 1, None)),
@@ -209,6 +209,7 @@ REFUSED: list[tuple[dict[str, Any], str, tuple[dict[str, Any], ...]]] = [  # wit
         for value in ((), (1.0,), (1.0, 0.0), (1.0, "2"), [1.0, 2.0], None)
     ),
     (ENCODER | {"positions": "alibi", "alibi_rounding": True}, "needs a causal mask", ({"alibi_rounding": False},)),
+    (NEEDS["yarn"] | {"rotary_base": 1.0}, "needs a rotary_base above 1, got 1.0", ({"rotary_base": 1.5},)),
     # Ranges have two ends.
     (LLAMA3 | {"rotary_low_freq_factor": 4.0}, "rotary_high_freq_factor (4.0)", ({"rotary_low_freq_factor": 3.5},)),
     (

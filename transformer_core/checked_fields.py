@@ -1,6 +1,6 @@
 """Checked fields of dataclasses: annotations contain rules, and one call checks all of them."""
 
-import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,8 +20,8 @@ class Rule:
 
 
 def is_number(value: object) -> bool:
-    """Return whether `value` is a finite number and not a boolean."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Return whether `value` is a number that a float can hold, and not a boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def is_above_zero(value: Any) -> bool:

@@ -168,6 +168,10 @@ RULES: tuple[Refusal, ...] = (
         needs(name, lambda c: c.rotary_scaling in ("llama3", "yarn"), Message("rotary_scaling llama3 or yarn"))
         for name in _BY_TURNS
     ),
+    Refusal(
+        lambda c: c.rotary_scaling == "yarn" and c.rotary_base <= 1,
+        Message("rotary_scaling yarn needs a rotary_base above 1, got {rotary_base}"),
+    ),
     needs("rotary_pair_factors", lambda c: c.rotary_scaling == "longrope", "rotary_scaling longrope"),
     Refusal(
         lambda c: c.rotary_scaling == "longrope" and not _are_factors(c.rotary_pair_factors, c.n_rotated // 2),

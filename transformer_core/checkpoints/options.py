@@ -160,7 +160,7 @@ class Options:
     def whole(self, name: str, default: int | None = None) -> int:
         """Return a whole number."""
         value = self._required(name, default)
-        if type(value) is not int:
+        if type(value) is not int or abs(value) >= 2**63:
             raise self.error(name, Message("expected a whole number"))
         return value
 

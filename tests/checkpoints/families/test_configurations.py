@@ -261,6 +261,7 @@ def test_options_of_published_files(model_type: str):
 
 REFUSED_OF: list[tuple[str, dict[str, Any]]] = [
     ("gptj", {"rotary": False}),
+    ("gptj", {"rotary_dim": 10**400}),
     ("opt", {"layer_norm_elementwise_affine": False}),
     ("bloom", {"apply_residual_connection_post_layernorm": True}),
     ("falcon", {"parallel_attn": False}),
@@ -391,7 +392,7 @@ def test_a_window_in_every_layer_or_in_some_is_read():
 
 REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [  # the option is named
     (GPT2, [{"scale_attn_by_inverse_layer_idx": 1}, {"add_cross_attention": True}, {"activation_function": "mish"}]),
-    (GPT2, [{"n_embd": "768"}, {"n_layer": None}, {"n_head": 5}]),
+    (GPT2, [{"n_embd": "768"}, {"n_layer": None}, {"n_head": 5}, {"n_inner": 10**400}]),
     (BERT, [{"position_embedding_type": "relative_key"}, {"is_decoder": True}]),
     (BERT, [{"hidden_act": "tanh"}, {"embedding_size": 128}]),
     (MODERNBERT, [{"layer_types": ["sliding_attention"] * 21}, {"classifier_activation": "relu"}]),
