@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.flow.score_sources import ScoreSources, SourceName, score_sources
+from headlight.analysis.flow.score_sources import ScoreSources, score_sources
+from headlight.analysis.flow.stream_steps import SourceName
 from tests.headlight.analysis.walkthrough.small_walks import each_place, inputs_of, model_of
 
 

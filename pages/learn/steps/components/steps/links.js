@@ -86,7 +86,7 @@ export const OPERATIONS = { // in front of what they make
 
 export const OF_STAGES = { rotation: "R", qk_norm: "norm", output_norm: "norm", feed_forward_norm: "norm" }; // where the stage says more than what comes of it
 
-export function linkStages({ header, quantities, home }) {
+export function linkStages({ header, home }) {
   // Gives each stage what it shows, what is new in it, and the links along which that comes about.
   const isParallel = header.stages.some((stage) => stage.name === "norm_2" && stage.matrices.includes("x"));
   const preNorm = isParallel ? PARALLEL : PRE_NORM;
