@@ -32,6 +32,7 @@ from transformer_core.checkpoints.tensor_files import (
     with_other_parts,
 )
 from transformer_core.checkpoints.wrappers import unwrapped
+from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.text.interface import Tokenizer
 
@@ -126,12 +127,25 @@ def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str
     """
     weights, settings = theirs.state_dict(), getattr(theirs, "config", None)
     if settings is None or not hasattr(settings, "to_dict"):
-        saved = SavedModel(folder=Path(os.devnull), paths=(), config={}, other={}, weights=weights)  # without files
+        config = _settings_of(theirs)
+        saved = SavedModel(folder=Path(os.devnull), paths=(), config=config, other={}, weights=weights)  # without files
         return open_saved(saved, StateDict({}), where=where, options=options)
     refuse_options(options, where)
     generation = getattr(theirs, "generation_config", None)
     values = with_generation(settings.to_dict(), None if generation is None else generation.to_dict())
     return ForeignModel(folder=Path(os.devnull), values=values, weights=weights, files=StateDict({}), notes=())
+
+
+def _settings_of(theirs: nn.Module) -> dict[str, Any]:
+    """Return the options of layouts in the `config` or `cfg` that a model in memory keeps, and the kind of GELU in its blocks."""
+    settings = getattr(theirs, "config", getattr(theirs, "cfg", None))
+    values = settings if isinstance(settings, Mapping) else getattr(settings, "__dict__", {})
+    known = {*ModelConfig.__dataclass_fields__, *(name for layout in LAYOUTS for name in layout.names)}
+    options = {name: values[name] for name in known if isinstance(values.get(name), bool | int | float | str)}
+    for name, module in theirs.named_modules():
+        if isinstance(module, nn.GELU) and ".mlp." in name:
+            return {"activation": "gelu_tanh" if module.approximate == "tanh" else "gelu", **options}
+    return options
 
 
 def format_of(place: Path, *, options: Mapping[str, Any] | None = None) -> str:

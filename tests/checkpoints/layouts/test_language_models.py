@@ -5,6 +5,7 @@ function from tokens to logits and to the pattern of each layer.
 """
 
 import json
+import pickle
 import struct
 from collections.abc import Callable
 from functools import partial
@@ -18,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import transformer_core as tc
+from tests.checkpoints.test_pickles import Hostile
 from transformer_core.checkpoints.convert import family_of
 from transformer_core.checkpoints.foreign import open_saved
 from transformer_core.checkpoints.layout import SavedModel, UndecidedError
@@ -485,6 +487,10 @@ def test_the_characters_of_a_microgpt(tmp_path: Path):
 def test_later_versions_of_nanochat_are_refused_with_their_date(tmp_path: Path):
     path, _, _ = nanochat(tmp_path)
     weights = torch.load(path)
+    (tmp_path / "tokenizer.pkl").write_bytes(pickle.dumps(Hostile(tmp_path / "ran")))
+    notes: list[Any] = []
+    tc.load(tmp_path, on_note=notes.append)
+    assert "a pickled object of tiktoken" in str(notes) and not (tmp_path / "ran").exists()
     for key, day in (
         ("resid_lambdas", "2026-01-11"),
         ("value_embeds.1.weight", "2026-01-16"),

@@ -7,6 +7,7 @@ import zipfile
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -195,6 +196,23 @@ def test_the_nearest_layout_of_unknown_weights_is_named(tmp_path: Path):
     torch.save({"layers.0.weight": torch.ones(2, 2)}, tmp_path / "a.pt")
     with pytest.raises(UnknownLayoutError, match="of no known layout, so its architecture is unknown"):
         tc.load(tmp_path)
+
+
+def test_a_model_in_memory_keeps_its_settings():
+    """They answer the question for its heads; the kind of its GELU is that of its module."""
+    theirs, tokens = torch.nn.Module(), torch.randint(0, 61, (2, 17))
+    for name, weight in (weights := weights_of(bias=True)).items():
+        *path, last = name.split(".")
+        module: torch.nn.Module = theirs
+        for part in path:
+            if part not in module._modules:
+                module.add_module(part, torch.nn.Module())
+            module = module.get_submodule(part)
+        module.register_buffer(last, weight)
+    theirs.get_submodule("transformer.h.0.mlp").add_module("gelu", torch.nn.GELU(approximate="tanh"))
+    theirs.config = SimpleNamespace(n_head=3, n_layer=2, bias=True, own=object())  # type: ignore[assignment]
+    ours = tc.load(theirs)[0]
+    torch.testing.assert_close(ours(tokens), nanogpt(tokens, weights, gelu="tanh"), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("n_decayed", "gelu"), [(8, "tanh"), (10, "none")])

@@ -124,8 +124,13 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         for key in weights
         if key.endswith((".attn.c_q.weight", ".attn.c_k.weight"))
     }
+    path = saved.folder / "tokenizer.pkl"
+    unread = Message(
+        "Its {file} is a pickled object of tiktoken, which could run code, so it is not read.", file=path.name
+    )
     return Description(
         fields=fields,
+        notes=[unread] if path.is_file() else (),
         conventions=[Convention("n_heads", usual, note), Convention("max_seq_len", 2048, length)],
         weights=Computed(weights, {**ones, **rows, **turned}),
     )

@@ -34,7 +34,7 @@ _MINGPT_HEADS = {
     **{"openai-gpt": 12, "gpt2": 12, "gpt2-medium": 16, "gpt2-large": 20, "gpt2-xl": 25, "gopher-44m": 16},
     **{"gpt-mini": 6, "gpt-micro": 4, "gpt-nano": 3},
 }
-_USUAL_HEADS = {512: 16, 384: 6, 192: 6, 128: 4, 48: 3} | GPT2_HEADS  # minGPT's types, and nanoGPT's shakespeare_char
+_USUAL_HEADS = {(512, 8): 16, (384, 6): 6, (192, 6): 6, (128, 4): 4, (48, 3): 3}  # by width and layers: minGPT's types
 _NAMES = {"n_layer": "n_decoder_layers", "n_head": "n_heads", "n_embd": "d_model", "block_size": "max_seq_len"}
 _FIRST, _TOKENS, _POSITIONS = (f"transformer.{name}.weight" for name in ("h.0.attn.c_attn", "wte", "wpe"))
 _recognize = having(_FIRST, _TOKENS, _POSITIONS)
@@ -98,8 +98,9 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     (vocab_size, d_model), has_bias = weights[_TOKENS].shape, "transformer.ln_f.bias" in weights
     end = GPT2_END if vocab_size > GPT2_END else None
     conventions, questions = [_activation(saved, has_bias)], []
-    if d_model in _USUAL_HEADS:
-        conventions.append(usual_heads(d_model, _USUAL_HEADS[d_model], "nanoGPT and minGPT"))
+    n_blocks = n_layers(weights, "transformer.h.", ".attn.c_attn.weight")
+    if n_heads := GPT2_HEADS.get(d_model, _USUAL_HEADS.get((d_model, n_blocks))):
+        conventions.append(usual_heads(d_model, n_heads, "nanoGPT and minGPT"))
     else:
         questions.append(heads_question(d_model))
     dropout = given.get("dropout", 0.0)
@@ -108,7 +109,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "vocab_size": vocab_size,
         "d_model": d_model,
         "d_ff": weights["transformer.h.0.mlp.c_fc.weight"].shape[0],
-        "n_decoder_layers": n_layers(weights, "transformer.h.", ".attn.c_attn.weight"),
+        "n_decoder_layers": n_blocks,
         "max_seq_len": weights[_POSITIONS].shape[0],
         "positions": "learned",
         "norm": "layer" if has_bias else "layer_without_bias",
