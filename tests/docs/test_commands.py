@@ -41,6 +41,7 @@ COMMANDS = [
     for command in block.replace("\\\n", " ").splitlines()
 ]
 OURS = ["python", "-m", "transformer_core"]
+SENTENCE = "The animal didn't cross the street because it was too tired."
 TWO_STEPS = ["--steps", "2"]  # at the end of a training of minutes
 
 
@@ -111,7 +112,8 @@ def test_the_extras_exist_and_the_installed_command_decodes(
     assert pinned[::2] == ["pip", "-r", "-c"] and all((ROOT / name).is_file() for name in pinned[3::2])
     assert pip == ["pip", "install", "."]
     assert {*re.findall(r"`\[(\w+)\]`", TEXT)} <= set(project["optional-dependencies"])
-    start, (_, *words), *shared = (command for command in COMMANDS if command[0] == "headlight")
+    start, (_, *words), shown, *shared = (command for command in COMMANDS if command[0] == "headlight")
+    assert shown[1] == "show" and parsed(shown[1:]).text == SENTENCE  # see tests/headlight/cli/test_show.py
     assert start == ["headlight"] and start[0] in project["scripts"]
     assert [command[1] for command in shared] == ["--shared", "--shared"]  # see tests/test_package.py
     monkeypatch.chdir(ROOT.parent)
