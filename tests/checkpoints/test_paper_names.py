@@ -108,6 +108,23 @@ def test_files_that_are_named_like_a_tokenizer_are_not_one(tmp_path: Path):
     assert tc.load(tmp_path, options={"n_heads": 3})[1].kind == "ids"
 
 
+@pytest.mark.parametrize(
+    ("key", "tensor"),
+    [
+        ("encoder.layers.0.feed_forward.w_1.weight", None),
+        ("tgt_embed.0.lut.weight", torch.tensor(1.0)),
+        ("src_embed.1.pe", torch.tensor(1.0)),
+    ],
+)
+def test_a_damaged_file_is_refused(key: str, tensor: torch.Tensor | None, tmp_path: Path):
+    state = dict(saved("annotated", tmp_path / "model.pt").state_dict())
+    del state[key]
+    state |= {} if tensor is None else {key: tensor}
+    torch.save(state, tmp_path / "model.pt")
+    with pytest.raises(CheckpointError, match="lacks some of its tensors"):
+        tc.load(tmp_path, options={"n_heads": 3})
+
+
 def test_gains_in_16_bits_are_not_rounded_again(tmp_path: Path):
     theirs = saved("annotated", tmp_path / "model.pt").bfloat16()
     torch.save(theirs.state_dict(), tmp_path / "model.pt")

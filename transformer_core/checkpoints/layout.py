@@ -25,7 +25,7 @@ from transformer_core.checkpoints.family import Entry, Family, Ignored
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, ConfigError, Message
+from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
 from transformer_core.text.interface import Tokenizer
 
 Choice = str | float | bool
@@ -160,7 +160,7 @@ def describe(
     given = {**_in_our_names(layout, layout.settings(saved), where), **options}
     try:
         check_values(ModelConfig, given)
-        description = layout.describe(saved, given)
+        description = _described(layout, saved, given, where)
         by_convention = [convention for convention in description.conventions if convention.option not in given]
         if open_questions := [question for question in description.questions if question.option not in given]:
             raise _undecided(layout, open_questions, where)
@@ -179,6 +179,22 @@ def describe(
         ) from error
     notes = [*description.notes, *(convention.note for convention in by_convention)]
     return {"model_type": layout.model_type, LAYOUT: layout, _FIELDS: fields}, replace(description, notes=notes)
+
+
+def _described(layout: Layout, saved: SavedModel, given: Mapping[str, Any], where: str | Message) -> Description:
+    """Return the description of a recognized model, whose other tensors may be missing or have any shape."""
+    try:
+        return layout.describe(saved, given)
+    except HeadlightError:
+        raise
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            "{where} was recognized as {layout}, but lacks some of its tensors, or has them in other shapes "
+            "({reason}); copy the whole file again",
+            where=where,
+            layout=layout.name,
+            reason=str(error)[:100],
+        ) from error
 
 
 def _in_our_names(layout: Layout, settings: Mapping[str, Any], where: str | Message) -> dict[str, Any]:
