@@ -137,7 +137,7 @@ def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str
 
 
 def _settings_of(theirs: nn.Module) -> dict[str, Any]:
-    """Return the options of layouts in the `config` or `cfg` that a model in memory keeps, and the kind of GELU in its blocks."""
+    """Return the options in the `config` or `cfg` that a model in memory keeps, and the kind of GELU in its blocks."""
     settings = getattr(theirs, "config", getattr(theirs, "cfg", None))
     values = settings if isinstance(settings, Mapping) else getattr(settings, "__dict__", {})
     known = {*ModelConfig.__dataclass_fields__, *(name for layout in LAYOUTS for name in layout.names)}
@@ -223,9 +223,8 @@ def _refuse_adapter(folder: Path, where: str | Message) -> None:
         return
     about = read_json(folder, ADAPTER)
     raise CheckpointError(
-        "{where} is an adapter ({kind}) for {base}, not a whole model; merge the two with "
-        'AutoPeftModelForCausalLM.from_pretrained("{where}").merge_and_unload().save_pretrained(folder), and give the '
-        "path of that folder",
+        "{where} is an adapter ({kind}) for {base}, not a whole model; merge the two with merge_and_unload() of PEFT, or "
+        "import the adapter by its path, with its base model in a folder next to it",
         where=where,
         kind=str(about.get("peft_type", "PEFT"))[:40],
         base=str(about.get("base_model_name_or_path"))[:200],

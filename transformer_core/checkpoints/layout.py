@@ -128,7 +128,7 @@ class Layout:
     names: Mapping[str, str] = field(default_factory=dict)  # maps its own names of options to ours, or "" if idle
     settings: Callable[[SavedModel], Mapping[str, Any]] = lambda saved: saved.config  # its own options in the files
     ignored: tuple[Ignored, ...] = ()
-    described_in: str = ""  # the name of its own file of options; a config.json beside it is another program's
+    described_in: str = ""  # its file of options, if any; a config.json beside it is another program's
 
     @cached_property
     def family(self) -> Family:

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.checkpoints.layouts.test_language_models import litgpt, llmc, microgpt, nanochat, transformer_lens
+from tests.checkpoints.programs import llmc, microgpt, nanochat
+from tests.checkpoints.programs_with_options import litgpt, transformer_lens
 from tests.checkpoints.test_pickles import Hostile
 from transformer_core.checkpoints import plain_files
 from transformer_core.errors import CheckpointError

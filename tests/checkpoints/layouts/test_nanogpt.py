@@ -198,7 +198,7 @@ def test_the_nearest_layout_of_unknown_weights_is_named(tmp_path: Path):
         tc.load(tmp_path)
 
 
-def test_a_model_in_memory_keeps_its_settings():
+def test_a_model_in_memory_keeps_its_settings() -> None:
     """They answer the question for its heads; the kind of its GELU is that of its module."""
     theirs, tokens = torch.nn.Module(), torch.randint(0, 61, (2, 17))
     for name, weight in (weights := weights_of(bias=True)).items():
