@@ -14,6 +14,7 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.checkpoints import foreign
+from transformer_core.checkpoints import archive
 from transformer_core.errors import CheckpointError, Message
 
 FolderOf = Callable[[str], Path]
@@ -112,6 +113,12 @@ def test_what_cannot_be_merged_is_refused(folder_of: FolderOf, tmp_path: Path):
     refused({**good, first: torch.ones(2, 5)}, r"k_proj.weight' do not have the shape .*\(12, 36\)")
     refused({k.replace("layers.1", "layers.9"): w for k, w in good.items()}, "_proj.weight', which .* does not have")
     refused({"base_model.model.model.embed_tokens.lora_embedding_A": torch.ones(2, 61)}, "only changes of linear")
+    shutil.make_archive(str(tmp_path / "packed"), "zip", write(tmp_path / "adapter", good))
+    with (
+        (tmp_path / "packed.zip").open("rb") as file,
+        pytest.raises(CheckpointError, match="import the adapter by its path"),
+    ):
+        archive.unpack(file, tmp_path / "uploaded")  # reads nothing else on this machine
     (tmp_path / "adapter" / "adapter_model.safetensors").unlink()
     with pytest.raises(CheckpointError, match="has no weights"):
         tc.load(tmp_path / "adapter")

@@ -223,8 +223,8 @@ def _refuse_adapter(folder: Path, where: str | Message) -> None:
         return
     about = read_json(folder, ADAPTER)
     raise CheckpointError(
-        "{where} is an adapter ({kind}) for {base}, not a whole model; merge the two with merge_and_unload() of PEFT, or "
-        "import the adapter by its path, with its base model in a folder next to it",
+        "{where} is an adapter ({kind}) for {base}, not a whole model; merge the two with merge_and_unload() of PEFT, "
+        "or import the adapter by its path, with its base model in a folder next to it",
         where=where,
         kind=str(about.get("peft_type", "PEFT"))[:40],
         base=str(about.get("base_model_name_or_path"))[:200],
