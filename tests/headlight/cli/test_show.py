@@ -1,4 +1,4 @@
-"""`headlight show`: a file of a model's heads, whoever computes them."""
+"""`headlight show`: a file of a model's heads, of any model."""
 
 from pathlib import Path
 
