@@ -62,8 +62,15 @@ def eager_attention(model: nn.Module) -> Iterator[Watched]:
     Raises:
         ArgumentError: the model cannot be switched.
     """
-    with _locks.setdefault(model, threading.Lock()):
+    with alone(model):
         yield from _switched(model)
+
+
+@contextmanager
+def alone(model: nn.Module) -> Iterator[None]:
+    """Wait until no other thread uses a model within this context: what it computes would be recorded for both."""
+    with _locks.setdefault(model, threading.Lock()):
+        yield
 
 
 def _switched(model: nn.Module) -> Iterator[Watched]:

@@ -41,7 +41,9 @@ _REMOVED = {  # settings that name code, or an implementation of attention
 }
 _REFUSED = ("quantization_config", "compression_config", "backbone", "backbone_kwargs")
 _PREDICTING = ("ForCausalLM", "ForMaskedLM", "ForConditionalGeneration", "LMHeadModel", "LMHead")  # ends of classes
-_COUNTS = re.compile(r".*(layers?|depths?|blocks?|experts?|codebooks?|heads?)(_|$).*|n_?layers?")
+_COUNTS = re.compile(
+    r"(?!.*_(size|dim|input)$)(.*(layers?|depths?|blocks?|experts?|codebooks?|heads?)(_|$).*|n_?layers?)"
+)
 _MOST, _MOST_TOGETHER = 2_000, 100_000  # of layers, experts, and other parts; of experts in all layers
 _SLACK = 1 << 26  # numbers that a file may lack, such as masks and tied weights
 
@@ -129,8 +131,9 @@ def _safe(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if name in _REFUSED and value:
             raise CheckpointError("its config.json has {name}, which needs other programs or models", name=name)
-        if type(value) is int and value > _MOST and _COUNTS.fullmatch(name):
-            raise CheckpointError("its config.json has {name} = {n:,}, more than any model", name=name, n=value)
+        numbers = [n for n in (value if isinstance(value, list) else [value]) if type(n) is int]
+        if (n := max(numbers, default=0)) > _MOST and _COUNTS.fullmatch(name):
+            raise CheckpointError("its config.json has {name} = {n:,}, more than any model", name=name, n=n)
         if name not in _REMOVED:
             yield name, dict(_safe(value)) if isinstance(value, dict) else value
 
@@ -212,7 +215,9 @@ def _class_of(config: Any, values: Mapping[str, Any]) -> Any:
 
 def _refuse_other_size(kind: Any, config: Any, n_stored: int, n_tensors: int) -> None:
     """Check, before memory is taken, that the configuration has about as many numbers as the files."""
-    counts = {name: n for name, n in config.get_text_config().to_dict().items() if type(n) is int}
+    about = config.get_text_config()
+    counts = {name: n for name, n in about.to_dict().items() if type(n) is int}
+    counts["layers"] = getattr(about, "num_hidden_layers", 1)  # Funnel's are in lists
     n_layers, n_experts = (
         max((n for name, n in counts.items() if word in name), default=1) for word in ("layers", "experts")
     )
@@ -226,6 +231,8 @@ def _refuse_other_size(kind: Any, config: Any, n_stored: int, n_tensors: int) ->
 
 def _tokenizer(source: Path, config: ModelConfig) -> Tokenizer:
     """Return the tokenizer of a folder, or one that reads ids."""
+    if is_viewed(source):  # downloaded from a server
+        return load_tokenizer(source / TOKENIZER)
     if not has_tokenizer(source):
         return IdTokenizer.of(config)
     tokenizer = load_foreign(source)

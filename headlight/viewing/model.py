@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.viewed_model import ViewedModel
+from headlight.viewing.eager import alone
 from headlight.viewing.reading import run_with_patterns, takes
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import CheckpointError, Message, TextError
@@ -58,7 +59,8 @@ class TransformersModel(ViewedModel):
         source = {"input_ids": torch.tensor([[*given]], device=device)} if is_pair else {}
         own = {"decoder_input_ids" if is_pair else "input_ids": torch.tensor([before], device=device)}
         try:
-            written = self.theirs.generate(**source, **own, generation_config=settings)[0].tolist()
+            with alone(self.theirs):
+                written = self.theirs.generate(**source, **own, generation_config=settings)[0].tolist()
         except Exception as error:  # of any model
             raise TextError(
                 "transformers cannot generate with this model ({error:.300}); turn off its continuation, or give a "

@@ -1,6 +1,7 @@
 """Folders of models that transformers computes: written, loaded, read like our own, and refused if unsafe."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import transformers
 
 import headlight as hl
 import transformer_core as tc
+from headlight.viewing.eager import eager_attention
 from headlight.viewing.folder import is_viewed, load_for_viewing, write_viewed
 from tests.headlight.viewing.test_reading import HYBRID, T5, TEXT, small
 from tests.small_bert import save_small_bert
@@ -63,6 +65,34 @@ def test_an_unsupported_family_is_imported_for_viewing_and_read_like_ours(name: 
         tc.load(tmp_path / "ours")
 
 
+def test_a_folder_that_was_downloaded_is_imported_again_and_widths_are_no_counts(tmp_path: Path) -> None:
+    saved(tmp_path / "theirs", "Qwen2Moe", "ForCausalLM", TEXT, **MOE, shared_expert_intermediate_size=2304)
+    for source, name in (("theirs", "ours"), ("ours", "again")):
+        bring_in(str(tmp_path / source), tmp_path / name, otherwise=write_viewed)
+    assert load_for_viewing(tmp_path / "again")[1].kind == "ids"
+
+
+def test_layers_in_lists_are_counted_before_they_are_built(tmp_path: Path) -> None:
+    sizes = {"d_model": 12, "n_head": 3, "d_head": 4, "d_inner": 8, "vocab_size": 9}
+    config = transformers.FunnelConfig(block_sizes=[1, 1], num_decoder_layers=1, **sizes)
+    transformers.FunnelModel(config).save_pretrained(tmp_path / "theirs")
+    changed(tmp_path / "theirs", block_sizes=[500, 500])
+    with pytest.raises(CheckpointError, match="larger model than its weights"):
+        bring_in(str(tmp_path / "theirs"), tmp_path / "ours", otherwise=write_viewed)
+
+
+def test_generation_waits_for_a_run_of_another_thread(tmp_path: Path) -> None:
+    saved(tmp_path / "theirs", "Qwen3Moe", "ForCausalLM", TEXT, **MOE)
+    bring_in(str(tmp_path / "theirs"), tmp_path / "ours", otherwise=write_viewed)
+    model, _ = load_for_viewing(tmp_path / "ours")
+    with ThreadPoolExecutor(1) as pool:
+        with eager_attention(model.theirs) as watched:
+            output = pool.submit(model.greedy, [5, 9], n_new=2, begun=[])
+            wait([output], timeout=0.2)
+            assert not watched.outputs
+        assert len(output.result(timeout=20)) == 2
+
+
 @pytest.mark.parametrize("name", ["Qwen3Moe", "RoFormer"])
 def test_a_classifier_has_patterns_and_no_predictions(name: str, tmp_path: Path) -> None:
     saved(tmp_path / "theirs", name, "ForSequenceClassification", TEXT, **(MOE if name == "Qwen3Moe" else {}))
@@ -105,6 +135,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "the two files do not match": {"vocab_size": 2**22},
     "larger model than its weights": {"max_position_embeddings": 2**30},
     "its files lack": {"num_hidden_layers": 4},
+    "num_hidden_layers = 9,999, more": {"num_hidden_layers": [9999]},
     "transformers cannot load it": {"hidden_size": 25},
 }
 
