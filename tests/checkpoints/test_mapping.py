@@ -159,4 +159,4 @@ def test_a_layout_that_fits_in_part_can_be_mapped_too(tmp_path: Path):
         tmp_path / "mine.pt",
         options={**options, "mapping": re.sub(r"(last\.(\w+)) = \?", r"\1 = decoder.ln_final.\2", text)},
     )
-    assert torch.equal(model.decoder.ln_final.bias, weights["transformer.last.bias"])
+    assert torch.equal(model.get_parameter("decoder.ln_final.bias"), weights["transformer.last.bias"])

@@ -110,7 +110,7 @@ class Stack(nn.Module):
         )
 
     def _embed(self, tokens: Tensor, first: int, segments: Tensor | None) -> Tensor:
-        """Return the sum of the embeddings [batch, pos, d_model]: tokens, positions, segments; projected if configured."""
+        """Return the sum of the embeddings of tokens, positions and segments, projected if configured."""
         batch, n_positions = tokens.shape
         x = self.hook_embed(self.embed(tokens))
         if self.pos_embed is not None:

@@ -44,8 +44,8 @@ MISTRAL = ("MistralForCausalLM", foreign.LLAMA | {"max_position_embeddings": 96,
 T5 = ("T5ForConditionalGeneration", foreign.T5 | {"relative_attention_max_distance": 40})
 MARIAN = ("MarianMTModel", foreign.MARIAN | {"max_position_embeddings": 96})
 NEOX = ("GPTNeoXForCausalLM", foreign.NEOX | {"max_position_embeddings": 96})
-ALBERT = ("AlbertForMaskedLM", foreign.SMALL["albert"].values | {"max_position_embeddings": 96})
-FALCON = ("FalconForCausalLM", foreign.SMALL["falcon"].values | {"max_position_embeddings": 96})
+ALBERT = ("AlbertForMaskedLM", {**foreign.SMALL["albert"].values} | {"max_position_embeddings": 96})
+FALCON = ("FalconForCausalLM", {**foreign.SMALL["falcon"].values} | {"max_position_embeddings": 96})
 FAULTS: dict[str, tuple[tuple[str, dict[str, Any]], Plant, str]] = {
     "gpt2": (GPT2, lambda model: None, NONE),
     "mistral": (MISTRAL, lambda model: None, NONE),
@@ -119,21 +119,22 @@ class SmallGPT(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         linear = {"attn.c_attn": (24, 72), "attn.c_proj": (24, 24), "mlp.c_fc": (24, 96), "mlp.c_proj": (96, 24)}
-        self.transformer = nn.ModuleDict({"wte": nn.Embedding(VOCAB_SIZE, 24), "wpe": nn.Embedding(64, 24)})
-        self.transformer["h"] = nn.ModuleList()
+        parts: Any = nn.ModuleDict({"wte": nn.Embedding(VOCAB_SIZE, 24), "wpe": nn.Embedding(64, 24)})
+        parts["h"] = nn.ModuleList()
         for _ in range(2):
-            block = nn.ModuleDict({"ln_1": nn.LayerNorm(24), "ln_2": nn.LayerNorm(24)})
+            block: Any = nn.ModuleDict({"ln_1": nn.LayerNorm(24), "ln_2": nn.LayerNorm(24)})
             block.update({"attn": nn.ModuleDict(), "mlp": nn.ModuleDict()})
             for name, sizes in linear.items():
                 parent, _, child = name.partition(".")
                 block[parent][child] = nn.Linear(*sizes)
-            self.transformer["h"].append(block)
-        self.transformer["ln_f"] = nn.LayerNorm(24)
+            parts["h"].append(block)
+        parts["ln_f"] = nn.LayerNorm(24)
+        self.transformer = parts
         self.lm_head = nn.Linear(24, VOCAB_SIZE, bias=False)
-        self.lm_head.weight = self.transformer["wte"].weight
+        self.lm_head.weight = parts["wte"].weight
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, None]:
-        parts = self.transformer
+        parts: Any = self.transformer
         x = parts["wte"](tokens) + parts["wpe"](torch.arange(tokens.shape[1]))
         for block in parts["h"]:
             q, k, v = (

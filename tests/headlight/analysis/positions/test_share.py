@@ -19,8 +19,10 @@ def inputs_of(model) -> list[list[int]]:
 
 @pytest.mark.parametrize(
     "variation",
-    ["the paper's", "window", "rotary, groups", "decoder, q/k norm", "decoder, buckets", "decoder, attention only"]
-    + ["encoder, narrow embeddings, buckets too"],
+    [
+        *("the paper's", "window", "rotary, groups", "decoder, q/k norm", "decoder, buckets"),
+        *("decoder, attention only", "encoder, narrow embeddings, buckets too"),
+    ],
 )
 def test_the_parts_add_up_to_the_scores_and_the_shares_to_1(variation: str):
     model = varied_model(variation)

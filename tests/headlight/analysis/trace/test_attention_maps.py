@@ -1,5 +1,6 @@
 """What every head looked at, in parts: the same numbers as the activations of a watched forward."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -30,7 +31,7 @@ def build(kind: str) -> tc.Transformer:
 
 
 @pytest.fixture(params=KINDS)
-def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations]:
+def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, Mapping[str, AttentionMaps], tc.Activations]:
     """A model, what it attended to, and all activations of the same forward, watched."""
     model = build(request.param)
     tokens = [torch.randint(1, 30, (1, n), generator=torch.Generator().manual_seed(n)) for n in (N_SRC, N_TGT)]
