@@ -5,7 +5,7 @@ config.json in the same folder; without one, the layout of its tensors is recogn
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -127,8 +127,9 @@ def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str
     """
     weights, settings = theirs.state_dict(), getattr(theirs, "config", None)
     if settings is None or not hasattr(settings, "to_dict"):
-        config = _settings_of(theirs)
-        saved = SavedModel(folder=Path(os.devnull), paths=(), config=config, other={}, weights=weights)  # without files
+        saved = SavedModel(folder=Path(os.devnull), paths=(), config={}, other={}, weights=weights)  # without files
+        layout = next((layout for layout in LAYOUTS if layout.recognize(saved) is not None), None)
+        saved = replace(saved, config=_settings_of(theirs, () if layout is None else layout.names))
         return open_saved(saved, StateDict({}), where=where, options=options)
     refuse_options(options, where)
     generation = getattr(theirs, "generation_config", None)
@@ -136,11 +137,16 @@ def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str
     return ForeignModel(folder=Path(os.devnull), values=values, weights=weights, files=StateDict({}), notes=())
 
 
-def _settings_of(theirs: nn.Module) -> dict[str, Any]:
-    """Return the options in the `config` or `cfg` that a model in memory keeps, and the kind of GELU in its blocks."""
+def _settings_of(theirs: nn.Module, names: Iterable[str]) -> dict[str, Any]:
+    """Return the options in the `config` or `cfg` that a model in memory keeps, and the kind of GELU in its blocks.
+
+    Args:
+        theirs: the model.
+        names: of the options of its layout, besides those of ModelConfig.
+    """
     settings = getattr(theirs, "config", getattr(theirs, "cfg", None))
     values = settings if isinstance(settings, Mapping) else getattr(settings, "__dict__", {})
-    known = {*ModelConfig.__dataclass_fields__, *(name for layout in LAYOUTS for name in layout.names)}
+    known = {*ModelConfig.__dataclass_fields__, *names}
     options = {name: values[name] for name in known if isinstance(values.get(name), bool | int | float | str)}
     for name, module in theirs.named_modules():
         if isinstance(module, nn.GELU) and ".mlp." in name:

@@ -3,6 +3,7 @@
 import json
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -105,3 +106,13 @@ def test_sizes_of_published_models_need_no_answer(tmp_path: Path):
     assert (config.n_heads, config.n_kv_heads, config.rotary_base) == (32, 8, 500000)
     assert (config.rotary_scaling, config.rotary_scaling_factor, config.rotary_original_len) == ("llama3", 32, 8192)
     assert len(opened.notes) == 4  # on heads, the base and the scaling of RoPE, and the length of texts
+
+
+def test_the_settings_of_a_litgpt_in_memory_are_not_those_of_other_programs(tmp_path: Path):
+    path, _, _ = CASES["litgpt_llama"](tmp_path)
+    theirs = torch.nn.Module()
+    theirs.state_dict = lambda: torch.load(path)  # type: ignore[method-assign]
+    theirs.config = SimpleNamespace(n_layer=2, n_head=4, vocab_size=VOCAB - 1, rope_base=300, bias=False)  # type: ignore[assignment]
+    expected, tokens = tc.load(path)[0], torch.randint(0, VOCAB, (1, 9))
+    ours, _ = tc.load(theirs, options={"n_heads": expected.config.n_heads, "rotary_base": expected.config.rotary_base})
+    torch.testing.assert_close(ours(tokens), expected(tokens))

@@ -265,6 +265,7 @@ LAYOUTS = (
         describe=describe,
         keys=keys,
         head=HEAD,
+        names={"vocab_size": ""},  # in LitGPT without the rows of padding; the tensors have them
         settings=settings,
         described_in=CONFIG,
     ),
