@@ -6,12 +6,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord
+from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord, as_array, is_causal
 from transformer_core.errors import NO_MESSAGE, ArgumentError, Message
 from transformer_core.text.labels import with_border
 
 GIVEN = "Given patterns"
-NOT_ONE = Message("Some rows do not sum to 1, as with dropout in training mode; call model.eval() first.")
+NOT_ONE = Message(
+    "Some rows do not sum to 1, as with dropout in training mode; call model.eval() first. Weights above 1 are shown "
+    "as 1."
+)
+_NO_LAYERS = Message(
+    "{name} has no layers: a model of the transformers library returns its patterns only after "
+    "model.set_attn_implementation(“eager”)"
+)
 _TOLERANCE = 2e-2  # of the sum of a row, in half precision
 _LARGEST = 2.0  # a weight, with dropout of one half
 ALONE = ""  # name of the only attention of a model, which then has that of its kind
@@ -62,7 +69,7 @@ def given_patterns(
                 n_labels=len(labels),
             )
     if kind != "cross":
-        kind = "decoder" if _is_causal(patterns) else "encoder"
+        kind = "decoder" if patterns.shape[3] > 1 and is_causal(patterns) else "encoder"
     return AttentionPatterns(
         name=kind if name == ALONE else name,
         kind=kind,
@@ -107,35 +114,44 @@ def labels_of(tokens: Sequence[Any], *, prettify: bool = True, border: int | Non
     return with_border(shown, border) if border else tuple(shown)
 
 
-def of_steps(steps: Any, beam_indices: Any = None, *, n_keys: int | None = None) -> Any:
+def of_steps(name: str, steps: Any, beam_indices: Any = None) -> Any:
     """Return the patterns of generated tokens, given step by step, as [layer, head, query, key].
 
     Args:
+        name: of the attention; "cross": each step has all keys.
         steps: for each step, for each layer [beam, head, query, key], as `generate` of transformers returns them.
         beam_indices: of the same output, [sequence, step], for its first sequence; None: without beams.
-        n_keys: of cross-attention; None: self-attention.
+
+    Raises:
+        ArgumentError: there are no layers.
     """
     from headlight.viewing.generated import join_steps
 
+    if not steps[0]:
+        raise ArgumentError(Message(_NO_LAYERS, name=f"{name}_attention"))
     rows = [0] * len(steps) if beam_indices is None else [int(row) for row in beam_indices[0] if row >= 0]
     steps = steps[: len(rows)]
     n_queries = sum(step[0].shape[2] for step in steps)
-    return join_steps(steps, rows, n_keys or n_queries, n_queries if n_keys else 0)
+    if name == "cross":
+        return join_steps(steps, rows, steps[0][0].shape[3], n_queries)
+    return join_steps(steps, rows, n_queries)
 
 
 def is_by_step(attention: Any) -> bool:
     """Return whether patterns are given step by step, and in each step layer by layer."""
-    return isinstance(attention, tuple | list) and len(attention) > 0 and isinstance(attention[0], tuple | list)
+    first = attention[0] if isinstance(attention, tuple | list) and attention else None
+    return isinstance(first, tuple | list) and all(getattr(layer, "ndim", 0) == 4 for layer in first)
 
 
 def _stacked(name: str, attention: Any) -> Float[np.ndarray, "layer head query key"]:
     if isinstance(attention, tuple | list) and not attention:
+        raise ArgumentError(Message(_NO_LAYERS, name=name))
+    try:
+        layers = [as_array(layer) for layer in attention]
+    except (TypeError, ValueError) as error:
         raise ArgumentError(
-            "{name} has no layers: a model of the transformers library returns its patterns only after "
-            "model.set_attn_implementation(“eager”)",
-            name=name,
-        )
-    layers = [_array(layer) for layer in attention]
+            "{name} is not made of numbers ({error}); give [head, query, key] for each layer", name=name, error=error
+        ) from error
     if any(layer.ndim == 4 and len(layer) != 1 for layer in layers):
         raise ArgumentError("{name} has several texts; give the patterns of one", name=name)
     layers = [layer[0] if layer.ndim == 4 else layer for layer in layers]
@@ -146,7 +162,7 @@ def _stacked(name: str, attention: Any) -> Float[np.ndarray, "layer head query k
             shape=str([layer.shape for layer in layers][:4]),
         )
     patterns = np.stack(layers)
-    lowest, highest = float(np.nanmin(patterns)), float(np.nanmax(patterns))
+    lowest, highest = (float(end.reduce(patterns, axis=None)) for end in (np.fmin, np.fmax))  # without NaN
     if lowest < 0 or highest > _LARGEST:
         raise ArgumentError(
             "{name} has values from {lowest:.2f} to {highest:.2f}, but attention weights are in [0, 1]; give the "
@@ -158,24 +174,12 @@ def _stacked(name: str, attention: Any) -> Float[np.ndarray, "layer head query k
     return patterns
 
 
-def _array(values: Any) -> Float[np.ndarray, "..."]:
-    values = values.detach().float().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
-    return values.astype(np.float32, copy=False)
-
-
 def _within(chosen: Sequence[int] | None, n: int, kind: str) -> list[int]:
     if chosen is None:
         return list(range(n))
-    wrong = [i for i in chosen if not 0 <= i < n]
-    if wrong or not chosen:
-        raise ArgumentError(
-            "there is no {kind} {i}; the last is {last}", kind=kind, i=str([*wrong, None][0]), last=n - 1
-        )
-    return [int(i) for i in chosen]
-
-
-def _is_causal(patterns: Float[np.ndarray, "layer head query key"]) -> bool:
-    """Return whether no query attends to a later key, in any head."""
-    n_queries, n_keys = patterns.shape[2:]
-    later = ~np.tri(n_queries, n_keys, n_keys - n_queries, dtype=bool)
-    return n_keys > 1 and not np.any(patterns[:, :, later])
+    numbers = [int(i) for i in chosen]
+    if not numbers:
+        raise ArgumentError("no {kind} is chosen; give numbers from 0 to {last}", kind=kind, last=n - 1)
+    if wrong := [i for i in numbers if not 0 <= i < n]:
+        raise ArgumentError("there is no {kind} {i}; the last is {last}", kind=kind, i=wrong[0], last=n - 1)
+    return numbers

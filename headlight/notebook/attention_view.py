@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from headlight.analysis.heads.text_measures import MEASURES
 from headlight.analysis.trace.attentions import ATTENTIONS
@@ -219,6 +219,10 @@ class AttentionView:
             raise ArgumentError(
                 "there is no measure {name}; there are: {names}", name=start.measure, names=", ".join(MEASURES)
             )
+        if start.figure not in get_args(Figure):
+            raise ArgumentError(
+                "there is no figure {name}; there are: {names}", name=start.figure, names=", ".join(get_args(Figure))
+            )
         if not attentions:
             raise ArgumentError("there are no patterns to show")
         name = start.attention or next(iter(attentions))
@@ -236,7 +240,7 @@ class AttentionView:
                 n_layers=n_layers,
                 n_heads=n_heads,
             )
-        return name, start.layer, [*start.heads][: len(HUES)]
+        return name, int(start.layer), [int(head) for head in start.heads][: len(HUES)]
 
 
 def _group(attention: AttentionPatterns) -> dict[str, Any]:

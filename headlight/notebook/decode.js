@@ -42,17 +42,19 @@ export function thumbnailLevels(numbers, top) {
 }
 
 /**
- * The mean of some heads' weights, or those of one: NaN where a number is not finite, -1 where the mask forbids the cell.
+ * The mean of some heads' weights, or those of one: NaN where a number is not finite, -1 where all masks forbid the cell.
  *
  * @param {Uint16Array[]} heads - the numbers of each head, of one shape
  * @param {number} top
  */
 export function weightsOf(heads, top) {
-  return Float32Array.from(heads[0], (number, cell) => {
-    if (number === FORBIDDEN) return -1;
-    let sum = 0;
-    for (const head of heads) sum += head[cell] === NOT_FINITE ? NaN : head[cell] / top;
-    return sum / heads.length;
+  return Float32Array.from(heads[0], (_, cell) => {
+    let [sum, nForbidden] = [0, 0];
+    for (const { [cell]: number } of heads) {
+      if (number === FORBIDDEN) nForbidden++;
+      else sum += number === NOT_FINITE ? NaN : number / top;
+    }
+    return nForbidden === heads.length ? -1 : sum / heads.length;
   });
 }
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from headlight.analysis.heads.measure_texts import MEASURE_TEXTS
 from headlight.analysis.heads.text_measures import MEASURES, measure_text, range_of
 from headlight.language import say
-from headlight.viewing.patterns import AttentionPatterns
+from headlight.viewing.patterns import AttentionPatterns, is_causal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +30,12 @@ class _Rows:
 
 
 def mask_of(attention: AttentionPatterns) -> Bool[np.ndarray, "layer query key"]:
-    """Return the mask of an attention; where it is unknown, only decoders mask the keys after each query."""
+    """Return the mask of an attention; where it is unknown, decoders mask later keys, if none of them has a weight."""
     if attention.mask is not None:
         return attention.mask
     n_layers, _, n_queries, n_keys = attention.patterns.shape
-    is_causal = attention.kind == "decoder"
-    mask = np.tri(n_queries, n_keys, n_keys - n_queries if is_causal else n_keys, dtype=bool)
+    is_masked = attention.kind == "decoder" and is_causal(attention.patterns)
+    mask = np.tri(n_queries, n_keys, n_keys - n_queries if is_masked else n_keys, dtype=bool)
     return np.broadcast_to(mask, (n_layers, n_queries, n_keys))
 
 

@@ -13,6 +13,7 @@ from headlight.notebook.arrays import ALONE, given_patterns, is_by_step, kind_of
 from headlight.notebook.attention_view import AttentionView, Figure, Start
 from headlight.notebook.packing import check_size
 from headlight.viewing.generated import read_generated
+from headlight.viewing.labels import tokenizer_of as ours_of
 from headlight.viewing.model import TransformersModel
 from headlight.viewing.patterns import AttentionPatterns, DecodingSteps, PatternRecord
 from headlight.viewing.reading import COMPUTED_BY, read_transformers
@@ -87,7 +88,7 @@ def show(
         record = _of_arrays(attentions, encoder_attentions, cross_attentions, tokens, encoder_tokens, beam_indices)
     else:
         record = _of_model(model, tokenizer, text, target, max_tokens, max_new_tokens)
-    heads = [head] if isinstance(head, int) else [*head]
+    heads = np.atleast_1d(np.asarray(head)).tolist()
     start = Start(attention=attention, layer=layer, heads=heads, figure=figure, measure=measure, order=order)
     return AttentionView(record, start=start, exact=exact, title=title)
 
@@ -100,9 +101,11 @@ def _of_model(
     if tokenizer is None and isinstance(model, Transformer):
         tokenizer = tokenizer_of(model)
     is_of_headlight = isinstance(model, Transformer | TransformersModel)
+    if is_of_headlight and tokenizer is not None:
+        tokenizer = ours_of(tokenizer)
     if isinstance(model, nn.Module) and (text is None or (is_of_headlight and tokenizer is None)):
         raise ArgumentError("show needs a model, its tokenizer and a text: hl.show(model, tokenizer, text)")
-    if isinstance(model, Transformer | TransformersModel):
+    if is_of_headlight:
         is_pair = model.config.has_encoder and model.config.has_decoder
         n_new = 64 if is_pair else max_new_tokens
         run = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=n_new)
@@ -176,7 +179,7 @@ def _of_arrays(
         if arrays is None:
             continue
         if is_by_step(arrays):
-            arrays = of_steps(arrays, beam_indices, n_keys=arrays[0][0].shape[3] if name == "cross" else None)
+            arrays = of_steps(name, arrays, beam_indices)
         labels = [None if side is None else labels_of(side) for side in sides[name]]
         if labels[0] is None or labels[1] is None:
             missing = "encoder_tokens" if encoder_tokens is None and name != "decoder" else "tokens"

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from headlight.viewing.labels import Labels
-from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord
+from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord, as_array
 from transformer_core.errors import ArgumentError, Message
 
 COMPUTED_BY = Message("Computed by generate of the transformers library, not by Headlight’s core.")
@@ -70,7 +69,7 @@ def read_generated(
     attentions = {"decoder": _record("decoder", join_steps(steps, rows[:n_steps], n), queries, queries)}
     encoder, cross = (getattr(generated, f"{name}_attentions", None) for name in ("encoder", "cross"))
     if encoder:
-        patterns = np.stack([_array(layer[text]) for layer in encoder])
+        patterns = np.stack([as_array(layer[text]) for layer in encoder])
         n_keys = patterns.shape[3]
         keys = labels.of_side("text", n_keys, is_target=False) or labels.of_side("audio", n_keys, is_target=False)
         keys = keys or [str(place) for place in range(n_keys)]
@@ -114,7 +113,7 @@ def join_steps(steps: Sequence[Sequence[Tensor]], rows: Sequence[int], n_keys: i
     first = 0
     for step, row in zip(steps, rows, strict=False):
         for layer, pattern in enumerate(step):
-            values = _array(pattern[row])  # [head, query, key]
+            values = as_array(pattern[row])  # [head, query, key]
             end = first + values.shape[1]
             until = n_keys if n_queries else end
             start = max(0, until - values.shape[2])
@@ -127,7 +126,3 @@ def _record(kind: Kind, patterns: np.ndarray, queries: Sequence[str], keys: Sequ
     return AttentionPatterns(
         name=kind, kind=kind, patterns=patterns, queries=queries, keys=keys, layers=range(len(patterns))
     )
-
-
-def _array(tensor: Tensor) -> np.ndarray:
-    return tensor.detach().to(torch.float32).cpu().numpy()

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headlight.viewing.eager import Layer, Watched
 from headlight.viewing.labels import IMAGES, SOUNDS, Labels, Modality
-from headlight.viewing.patterns import AttentionPatterns, Kind
+from headlight.viewing.patterns import AttentionPatterns, Kind, as_array
 from transformer_core.errors import ArgumentError, Message
 
 _FIELD = "attentions"  # outputs of transformers: "attentions", "cross_attentions", ...
@@ -106,7 +106,7 @@ def _attentions(
     for place, layer in enumerate(group.layers):
         shapes.setdefault(tuple(layer.shape), []).append(place)
     for shape, members in shapes.items():
-        patterns = np.stack([group.layers[place][0].float().cpu().numpy() for place in members])
+        patterns = np.stack([as_array(group.layers[place][0]) for place in members])
         _check_rows(name, patterns, notes)
         kind = _kind(model, group, patterns)
         own = _name(group, kind)

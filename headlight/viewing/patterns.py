@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -44,6 +44,18 @@ class AttentionPatterns:
                 n_queries=sizes[1],
                 n_keys=sizes[2],
             )
+
+
+def as_array(values: Any) -> Float[np.ndarray, "..."]:
+    """Return numbers, which may be a tensor on any device, in single precision."""
+    values = values.detach().float().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+    return values.astype(np.float32, copy=False)
+
+
+def is_causal(patterns: Float[np.ndarray, "layer head query key"]) -> bool:
+    """Return whether no query attends to a later key, in any head."""
+    n_queries, n_keys = patterns.shape[2:]
+    return not np.any(patterns[:, :, ~np.tri(n_queries, n_keys, n_keys - n_queries, dtype=bool)])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ test("numbers come back as they were packed, and become levels and weights", asy
   assert.deepEqual([...thumbnailLevels(decoded, TOP)], [0, 0, 65, 65, 253, 255, 254]);
   const [one, other] = [Uint16Array.of(0, 500, FORBIDDEN, NOT_FINITE), Uint16Array.of(1000, 500, FORBIDDEN, 1)];
   assert.deepEqual([...weightsOf([one, other], TOP)], [0.5, 0.5, -1, NaN]);
+  assert.deepEqual([...weightsOf([Uint16Array.of(FORBIDDEN), Uint16Array.of(500)], TOP)], [0.25]); // of two layers
 });
 
 test("the strongest cell is one of a query with a choice, where there is any", () => {

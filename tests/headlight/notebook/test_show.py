@@ -16,6 +16,8 @@ from headlight.analysis.heads.text_measures import measure_run
 from headlight.language import speaking
 from headlight.notebook.arrays import NOT_ONE
 from headlight.notebook.bundle import page_script
+from headlight.notebook.measuring import mask_of
+from headlight.viewing.patterns import AttentionPatterns
 from tests.headlight.notebook.test_packing import random_patterns, unpacked
 from transformer_core.errors import ArgumentError
 
@@ -64,6 +66,8 @@ def test_arrays_of_a_decoder_are_recognized_by_their_zeros():
     np.testing.assert_array_equal(view._masks["decoder"], mask)
     record = hl.show(attentions=LAYERS, tokens=TOKENS).record
     assert [*record.attentions] == ["encoder"] and not record.notes
+    listed = [layer[0].tolist() for layer in LAYERS]
+    assert "int64" not in hl.show(attentions=listed, tokens=TOKENS, layer=np.int64(1), head=np.int64(2)).page()
     dropped = torch.nn.functional.dropout(torch.stack(LAYERS), 0.1)
     assert hl.show(attentions=dropped, tokens=TOKENS).record.notes == (NOT_ONE,)
 
@@ -101,7 +105,9 @@ def test_head_view_begins_with_lines_of_all_heads_of_a_layer():
         ({"attention": [torch.rand(2, 4, 4, 4)], "tokens": TOKENS}, "several texts"),
         ({"attention": [torch.rand(4, 4)], "tokens": TOKENS}, "layers of shape"),
         ({"attention": [9 * LAYERS[0]], "tokens": TOKENS}, "values from .* give the weights after the softmax"),
-        ({"attention": LAYERS, "tokens": TOKENS, "include_layers": [3]}, "no layer 3; the last is 2"),
+        ({"attention": [["a"]], "tokens": TOKENS}, "not made of numbers"),
+        ({"attention": LAYERS, "tokens": TOKENS, "include_layers": np.array([3, 1])}, "no layer 3; the last is 2"),
+        ({"attention": LAYERS, "tokens": TOKENS, "include_heads": []}, "no head is chosen"),
         ({"attention": LAYERS, "tokens": TOKENS, "html_action": "save"}, "“view” or “return”"),
     ],
 )
@@ -119,6 +125,8 @@ def test_contradictory_arguments_are_refused(arguments: dict[str, Any], message:
         ({"model": torch.nn.Linear(1, 1), "tokenizer": 3}, "its tokenizer and a text"),
         ({"attentions": LAYERS, "tokens": TOKENS, "attention": "cross"}, "no attention cross; there are: encoder"),
         ({"attentions": LAYERS, "tokens": TOKENS, "measure": "length"}, "no measure length; there are: entropy"),
+        ({"attentions": LAYERS, "tokens": TOKENS, "figure": "heatmap"}, "no figure heatmap; there are: cells, lines"),
+        ({"cross_attentions": ((), ()), "tokens": TOKENS, "encoder_tokens": TOKENS}, "cross_attention has no layers"),
         ({"attentions": LAYERS, "tokens": TOKENS, "head": [0, 4]}, "layer 0 with heads"),
     ],
 )
@@ -130,12 +138,21 @@ def test_what_show_cannot_show_is_refused(arguments: dict[str, Any], message: st
 def test_steps_with_beams_follow_the_beams():
     """Of three beams, the generated text was in row 1, then 2, then 0."""
     rng = np.random.default_rng(0)
-    steps = [[torch.from_numpy(rng.random((3, 2, 1 if n > 2 else 2, n)).astype(np.float32))] for n in (2, 3, 4)]
+    steps = [[rng.random((3, 2, 1 if n > 2 else 2, n), dtype=np.float32)] for n in (2, 3, 4)]
     view = hl.show(attentions=steps, tokens=range(4), beam_indices=torch.tensor([[1, 2, 0, -1]]))
     pattern = view.record.attentions["encoder" if "encoder" in view.record.attentions else "decoder"].patterns[0]
     np.testing.assert_array_equal(pattern[:, :2, :2], steps[0][0][1])
     np.testing.assert_array_equal(pattern[:, 2, :3], steps[1][0][2, :, 0])
     np.testing.assert_array_equal(pattern[:, 3], steps[2][0][0, :, 0])
+
+
+def test_weights_of_a_decoder_without_a_causal_mask_are_shown():
+    """As in object detectors, whose decoders read all queries at once."""
+    patterns = np.full((1, 1, 2, 2), 0.5, dtype=np.float32)
+    attention = AttentionPatterns(
+        name="decoder", kind="decoder", patterns=patterns, queries="ab", keys="ab", layers=[0]
+    )
+    assert mask_of(attention).all()
 
 
 DISPLAYED: list[Any] = []
