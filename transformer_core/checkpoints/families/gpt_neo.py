@@ -59,7 +59,8 @@ def read(options: Options) -> ModelConfig:
 def _kinds(options: Options) -> list[object]:
     """Return the kind of attention of each layer, from a list of repeated sequences of kinds."""
     kinds: list[object] = []
-    for item in options.value("attention_types", [[[FULL, WINDOW], 12]]):
+    types = options.value("attention_types", [[[FULL, WINDOW], 12]])
+    for item in types if isinstance(types, list) else [types]:
         match item:
             case [[*sequence], int(n)] if len(kinds) + n * len(sequence) <= MOST_LAYERS:
                 kinds += sequence * n

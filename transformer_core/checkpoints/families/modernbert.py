@@ -30,7 +30,8 @@ def read(options: Options) -> ModelConfig:
     options.idle("classifier_pooling", "classifier_dropout", "deterministic_flash_attn", "sparse_pred_ignore_index")
     options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a dropout rate of training
     activation = options.choice("hidden_activation", ACTIVATIONS, "gelu")
-    options.must_be("classifier_activation", "gelu", Message("the masked-token head only supports GELU"))
+    if options.choice("classifier_activation", ACTIVATIONS, "gelu") != activation:
+        raise options.error("hidden_activation", Message("classifier_activation, of the head, must be the same"))
     n_layers, every = options.n_layers("num_hidden_layers"), options.whole("global_attn_every_n_layers", 3)
     window = options.whole("local_attention", 128) // 2 + 1  # the query, and half the window on either side
     usual = range(0, n_layers, every) if every > 0 else ()
