@@ -64,6 +64,35 @@ def test_a_product_with_a_weight_of_16_bits_is_not_rounded_to_them():
     torch.testing.assert_close(entry.cut(torch.ones(2, dtype=torch.bfloat16))[0], torch.full((2,), 1 / 3))
 
 
+def test_a_sum_of_weights_of_16_bits_is_not_rounded_to_them(folder_of: FolderOf):
+    values, weights = foreign.read(folder_of("encoder-decoder"))
+    half = {key: weight.bfloat16() for key, weight in weights.items()}
+    model = convert(values, half, where="half", place=lambda _, value: value.float())
+    positions, segments = (half[f"encoder.embeddings.{name}_embeddings.weight"] for name in ("position", "token_type"))
+    torch.testing.assert_close(model.get_parameter("encoder.pos_embed.table"), positions.float() + segments[0].float())
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("encoder-decoder", "encoder.embeddings.token_type_embeddings.weight"),
+        ("opt-350m", "model.decoder.project_in.weight"),
+        ("stablelm-12b", "model.layers.0.self_attn.q_layernorm.norms.1.weight"),
+    ],
+)
+def test_tensors_that_cannot_be_joined(name: str, key: str, folder_of: FolderOf):
+    values, weights = foreign.read(folder_of(name))
+    for wrong, message in ((torch.ones(()), "cannot be computed from"), (weights[key].to(torch.int8), "has dtype")):
+        with pytest.raises(CheckpointError, match=message):
+            convert(values, {**weights, key: wrong}, where="somewhere")
+
+
+def test_options_of_other_kinds(folder_of: FolderOf):
+    values, weights = foreign.read(folder_of("t5"))
+    for damaged in ({"architectures": 3}, {"architectures": {"a": 1}}):
+        assert convert({**values, **damaged}, weights, where="t5").config.has_decoder
+
+
 @pytest.mark.parametrize("name", foreign.LIBRARY)
 def test_a_weight_that_does_not_fit_is_named(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))

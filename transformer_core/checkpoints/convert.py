@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, is_causal_mask
+from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, computed, is_causal_mask
 from transformer_core.checkpoints.layout import LAYOUT, Layout
 from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.placement import put
-from transformer_core.checkpoints.wrappers import Renamed, common_prefix, unwrapped
+from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 from transformer_core.model.transformer import Transformer, assemble
@@ -130,9 +130,9 @@ class FamilyTensors:
         tables = {version.tie_embeddings: family.keys(version) for version in (config, untied)}
         self._keys = self._by_table_keys(family, chain(*tables.values()))
         if family.computed is not None:
-            computed = family.computed(config, Renamed(self._weights, self._keys))
-            self._weights = ChainMap(computed, self._weights)  # type: ignore[arg-type]  # nothing is written to it
-            self._keys |= {key: key for key in computed}
+            own = family.computed(config)
+            self._weights = ChainMap(own, self._weights)  # type: ignore[arg-type]  # nothing is written to it
+            self._keys |= {key: key for key in own}
         has_own_head = self._has_own_head(family, tables[config.tie_embeddings])
         self.config = untied if has_own_head else config
         self.entries = tables[self.config.tie_embeddings]
@@ -149,14 +149,7 @@ class FamilyTensors:
     def take(self, entry: Entry) -> tuple[str, Tensor]:
         """Return an entry's key in the file, and its tensor, joined if there are several; copies must be equal."""
         first, *others = self._keys_of(entry)
-        weight = self._weights[first].detach()
-        if weight.dtype not in _PRECISIONS:
-            raise CheckpointError(
-                "{where}: {name!r} has dtype {dtype}; choose a version of this model in float32, float16 or bfloat16",
-                where=self._where,
-                name=first,
-                dtype=weight.dtype,
-            )
+        weight = self._of_known_precision(first)
         for other in others:
             if not _is_same(weight, self._weights[other]):
                 raise CheckpointError(
@@ -167,8 +160,20 @@ class FamilyTensors:
                     first=first,
                 )
         if entry.others:
-            weight = entry.joined([weight, *(self._weights[self._keys[key]].detach() for key in entry.others)])
+            tensors = [weight, *(self._of_known_precision(self._keys[key]) for key in entry.others)]
+            weight = computed(first, lambda: entry.joined(tensors))
         return first, weight
+
+    def _of_known_precision(self, key: str) -> Tensor:
+        weight = self._weights[key].detach()
+        if weight.dtype not in _PRECISIONS:
+            raise CheckpointError(
+                "{where}: {name!r} has dtype {dtype}; choose a version of this model in float32, float16 or bfloat16",
+                where=self._where,
+                name=key,
+                dtype=weight.dtype,
+            )
+        return weight
 
     def cut(self, entry: Entry, key: str, weight: Tensor, expected: Mapping[str, torch.Size]) -> list[Tensor]:
         """Split a tensor into the parameters that it fills, which must have the expected shapes."""

@@ -69,6 +69,23 @@ class Entry:
     joined: Callable[[list[Tensor]], Tensor] = torch.stack  # joins them
 
 
+def computed(name: str, compute: Callable[[], Tensor]) -> Tensor:
+    """Return a tensor that is computed from others, which may be missing in a file, or have any shape.
+
+    Raises:
+        CheckpointError: the computation fails.
+    """
+    try:
+        return compute()
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            "{name!r} cannot be computed from the tensors of the file, as some are missing or have other shapes "
+            "({reason}); copy the whole file again",
+            name=name,
+            reason=str(error)[:100],
+        ) from error
+
+
 def module(theirs: str, ours: str, parts: Sequence[str] = ("weight", "bias")) -> tuple[Entry, ...]:
     """Return the entries of a module with the same parameters in both models: a linear layer, or a normalization."""
     return tuple(Entry(f"{theirs}.{part}", (f"{ours}.{part}",)) for part in parts)
@@ -238,8 +255,8 @@ EVERYWHERE = (
 """Unneeded tensors in files of any family."""
 
 
-Computed = Callable[[ModelConfig, Mapping[str, Tensor]], Mapping[str, Tensor]]
-"""Takes the tensors of a file by the keys of the table, and returns others, which replace those of the same key."""
+Computed = Callable[[ModelConfig], Mapping[str, Tensor]]
+"""Returns tensors by the keys of the table; they replace those of the file with the same key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +270,7 @@ class Family:
     prefix: str = ""  # shared by all keys except the head's; absent in files of a model without a head
     renamed: Mapping[str, str] = field(default_factory=dict)  # maps parts of keys in older files to their new names
     ignored: tuple[Ignored, ...] = ()
-    computed: Computed | None = None  # tensors that are computed from the configuration and from others
+    computed: Computed | None = None  # tensors that follow from the configuration
     note: Message | None = None  # on what a user of any such model should know
     beyond_config: Callable[[Options], Mapping[str, Any]] | None = None  # further arguments of `keys`, by name
 

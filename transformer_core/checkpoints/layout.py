@@ -21,7 +21,7 @@ from torch import Tensor
 
 from transformer_core.cached_property import cached_property
 from transformer_core.checked_fields import check_values
-from transformer_core.checkpoints.family import Entry, Family, Ignored
+from transformer_core.checkpoints.family import Entry, Family, Ignored, computed
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
@@ -240,18 +240,21 @@ class Computed(Mapping[str, Tensor]):
     def __init__(
         self,
         weights: Mapping[str, Tensor],
-        computed: Mapping[str, Callable[[], Tensor]],
+        functions: Mapping[str, Callable[[], Tensor]],
         *,
         without: Collection[str] = (),
     ) -> None:
         """Take functions by key, which replace tensors of these keys; tensors in `without` are left out."""
-        self._weights, self._computed = weights, computed
-        self._keys = dict.fromkeys([*(key for key in weights if key not in without), *computed])
+        self._weights, self._computed = weights, functions
+        self._keys = dict.fromkeys([*(key for key in weights if key not in without), *functions])
 
     def __getitem__(self, key: str) -> Tensor:
         if key not in self._keys:
             raise KeyError(key)
-        return self._computed[key]() if key in self._computed else self._weights[key]
+        return computed(key, self._computed[key]) if key in self._computed else self._weights[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys  # without computing the tensor
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)

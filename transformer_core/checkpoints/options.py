@@ -73,7 +73,7 @@ def generation_beside(folder: Path) -> Mapping[str, Any] | None:
 def with_generation(values: Mapping[str, Any], generation: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the object in a config.json, merged with the settings of a generation_config.json if there is one."""
     if generation is None:
-        return values
+        return {name: value for name, value in values.items() if name != KEY}
     start = generation.get("decoder_start_token_id")
     return {
         **values,

@@ -3,7 +3,10 @@
 import json
 import pickle
 import struct
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -77,6 +80,24 @@ def test_descriptions_beside_the_weights(tmp_path: Path):
     ):
         (path.parent / "cfg.json").write_text(cfg)
         refused(path, match)
+
+
+@pytest.mark.parametrize(
+    ("write", "key"),
+    [
+        (nanochat, "_orig_mod.transformer.h.0.attn.c_q.weight"),
+        (partial(litgpt, is_llama=True, is_old=True), "transformer.h.0.attn.attn.weight"),
+        (partial(transformer_lens, is_folded=True), "unembed.W_U"),
+    ],
+)
+def test_tensors_that_cannot_be_rearranged(write: Callable[[Path], Any], key: str, tmp_path: Path):
+    path, options, _ = write(tmp_path)
+    content = torch.load(path)
+    weights = content.get("model", content)
+    for wrong in (torch.ones(()), torch.ones(1), torch.cat([weights[key]] * 2, dim=-1)):
+        torch.save({**weights, key: wrong}, path)
+        with pytest.raises(CheckpointError):
+            tc.load(path, options=options)
 
 
 def test_pickles_with_code(tmp_path: Path):

@@ -73,6 +73,17 @@ def test_the_characters_of_a_microgpt(tmp_path: Path):
     assert tc.load(path, options=options)[1].kind == "ids"
 
 
+@pytest.mark.parametrize("name", ["gemma3", "litgpt_gemma", "transformer_lens_llama"])
+def test_weights_of_16_bits_are_not_rounded_again(name: str, tmp_path: Path):
+    path, options, _ = CASES[name](tmp_path)
+    half = {key: w if "rotary" in key else w.bfloat16() for key, w in torch.load(path).items()}
+    models = []
+    for weights in (half, {key: weight.float() for key, weight in half.items()}):
+        torch.save(weights, path)
+        models.append(tc.load(path, options=options)[0].state_dict())
+    torch.testing.assert_close(*models, rtol=0, atol=0)
+
+
 def test_later_versions_of_nanochat_are_refused_with_their_date(tmp_path: Path):
     path, _, _ = nanochat(tmp_path)
     weights = torch.load(path)

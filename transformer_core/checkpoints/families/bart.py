@@ -5,7 +5,6 @@ place of <bos> or right after it.
 """
 
 import math
-from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -120,7 +119,7 @@ def m2m100_keys(config: ModelConfig) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def m2m100_positions(config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def m2m100_positions(config: ModelConfig) -> dict[str, Tensor]:
     """Return the position tables of an M2M100: all sines, then all cosines, of wavelengths from 2 pi to 2 pi * 10000.
 
     Source: the code of tensor2tensor and fairseq, whose exponents are i / (d_model / 2 - 1) instead of 2i / d_model.

@@ -1,12 +1,11 @@
 """Two BERTs as encoder and decoder ("bert2bert"): post-norm, learned positions, the decoder with cross-attention."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from torch import Tensor
 
 from transformer_core.checkpoints.families import bert
-from transformer_core.checkpoints.family import Entry, Family, Ignored, module
+from transformer_core.checkpoints.family import Entry, Family, module
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -63,7 +62,12 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     for stack, theirs in _PREFIXES.items():
         n_layers = getattr(config, f"n_{stack}_layers")
         entries += [
-            Entry(f"{theirs}.embeddings.position_embeddings.weight", (f"{stack}.pos_embed.table",)),
+            Entry(
+                f"{theirs}.embeddings.position_embeddings.weight",
+                (f"{stack}.pos_embed.table",),
+                others=(f"{theirs}.embeddings.token_type_embeddings.weight",),
+                joined=_with_first_segment,
+            ),
             *module(f"{theirs}.embeddings.LayerNorm", f"{stack}.embedding_norm"),
             *bert.blocks(theirs, stack, n_layers),
         ]
@@ -76,28 +80,9 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return (*entries, *bert.head("decoder.", config))
 
 
-def positions_with_segment(config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the position tables, to which the vector of the only segment is added."""
-    tables = {}
-    for theirs in _PREFIXES.values():
-        key, segments = (f"{theirs}.embeddings.{name}_embeddings.weight" for name in ("position", "token_type"))
-        if key in tensors and segments in tensors:
-            tables[key] = tensors[key] + tensors[segments][0]
-    return tables
+def _with_first_segment(tables: list[Tensor]) -> Tensor:
+    positions, segments = tables
+    return positions.float() + segments[0].float()
 
 
-FAMILIES = (
-    Family(
-        model_type="encoder-decoder",
-        read=read,
-        keys=keys,
-        head=HEAD,
-        computed=positions_with_segment,
-        ignored=(
-            Ignored(
-                r"(encoder|decoder\.bert)\.embeddings\.token_type_embeddings\.weight",
-                Message("added to the positions, because there is one segment"),
-            ),
-        ),
-    ),
-)
+FAMILIES = (Family(model_type="encoder-decoder", read=read, keys=keys, head=HEAD),)

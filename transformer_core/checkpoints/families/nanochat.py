@@ -1,7 +1,5 @@
 """nanochat, its first generation: decoder-only, normalizations without gains, squared ReLU, capped logits."""
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
@@ -54,7 +52,7 @@ def read(options: Options) -> ModelConfig:
     )
 
 
-def gains(config: ModelConfig, _: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+def gains(config: ModelConfig) -> dict[str, Tensor]:
     """Return the gains, which are not in the files."""
     return {f"{_ONES}.weight": torch.ones(config.d_model), f"{_ONES_OF_HEAD}.weight": torch.ones(config.d_head)}
 

@@ -85,7 +85,7 @@ def projected() -> tuple[Entry, Entry]:
 
 def _times_transposed(tensors: list[Tensor]) -> Tensor:
     embedding, to_model = tensors
-    return embedding.float() @ to_model.float().T
+    return embedding.float() @ to_model.float().transpose(0, 1)
 
 
 def _times(tensors: list[Tensor]) -> Tensor:

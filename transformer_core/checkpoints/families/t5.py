@@ -88,8 +88,9 @@ def read(options: Options, *, form: str, start: int | None, scale_logits: bool) 
         bos_id=pad if start is None else start,
         eos_id=options.token("eos_token_id", 1),
     )
-    classes = options.value("architectures") or [""]
-    if options.switch("is_encoder_decoder", True) and not str(classes[0]).endswith(_ENCODERS):
+    classes = options.value("architectures")
+    saved_as = str(classes[0]) if isinstance(classes, list) and classes else ""
+    if options.switch("is_encoder_decoder", True) and not saved_as.endswith(_ENCODERS):
         return config
     return replace(config.without_output_layer(), architecture="encoder_only", n_decoder_layers=0)
 

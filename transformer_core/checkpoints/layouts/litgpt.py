@@ -214,13 +214,13 @@ def _stacked(weights: Mapping[str, Tensor], key: str, fields: Mapping[str, Any],
     if scale == 1.0:
         return rows
     n_rows = rows.shape[0] * n_heads // (n_heads + 2 * n_groups)
-    return torch.cat([rows[:n_rows] * scale, rows[n_rows:]])
+    return torch.cat([rows[:n_rows].float() * scale, rows[n_rows:].float()])
 
 
 def _gain(weights: Mapping[str, Tensor], key: str, offset: float, scale: float) -> Tensor:
     """Return the gain of a normalization, which Gemma saves without its 1."""
     weight = weights[key]
-    return weight if offset == 0.0 and scale == 1.0 else ((weight.float() + offset) * scale).to(weight.dtype)
+    return weight if offset == 0.0 and scale == 1.0 else (weight.float() + offset) * scale
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:

@@ -187,7 +187,7 @@ def _with_gains(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
 
 
 def _plus_one(weights: Mapping[str, Tensor], key: str) -> Tensor:
-    return (weights[key].float() + 1).to(weights[key].dtype)
+    return weights[key].float() + 1
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:

@@ -174,14 +174,15 @@ def _completed(weights: Mapping[str, Tensor], fields: Mapping[str, Any]) -> Mapp
 
 def _bias_of_product(weights: Mapping[str, Tensor], mlp: str) -> Tensor:
     """Return the bias of a gated layer: TransformerLens also adds b_in after the product, before W_out."""
-    return weights[f"{mlp}.b_out"] + weights[f"{mlp}.b_in"] @ weights[f"{mlp}.W_out"]
+    outer, inner, matrix = (weights[f"{mlp}.{name}"].float() for name in ("b_out", "b_in", "W_out"))
+    return outer + inner @ matrix
 
 
 def _bias_of_output(weights: Mapping[str, Tensor], vocab_size: int) -> Tensor:
     """Return the bias of the logits; that of tokens without an output makes their probability 0."""
     n_out = weights[_HEAD].shape[1]
     bias = weights["unembed.b_U"] if "unembed.b_U" in weights else weights[_HEAD].new_zeros(n_out)
-    return torch.cat([bias, bias.new_full((vocab_size - n_out,), _NEVER)])
+    return torch.cat([bias.float(), bias.new_full((vocab_size - n_out,), _NEVER, dtype=torch.float32)])
 
 
 def _output(weights: Mapping[str, Tensor], vocab_size: int) -> Tensor:
