@@ -137,16 +137,16 @@ def _scaling_factor(options: Options, inner: Options) -> float:
 
 
 def query_factors(config: ModelConfig, factor: float) -> dict[str, Tensor]:
-    """Return factors of the parameters of queries that scale the products of rotated queries and keys.
+    """Return factors of the parameters of queries that have the effect of one factor of rotated queries and of keys.
 
     Args:
         config: with rotary positions.
-        factor: of the products; only the rotated part of each head is scaled.
+        factor: of both; only the rotated part of each head is scaled.
     """
     if factor == 1:
         return {}
     of_head = torch.ones(config.d_head, dtype=torch.float64)
-    of_head[: config.n_rotated] = factor
+    of_head[: config.n_rotated] = factor * factor
     name = "q_norm" if config.qk_norm else "q"
     factors = of_head if config.qk_norm and config.qk_norm_scope == "shared" else of_head.repeat(config.n_heads)
     each = enumerate(map(config.at_layer, range(config.n_decoder_layers)))

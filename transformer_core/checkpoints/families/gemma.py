@@ -79,7 +79,7 @@ def query_factor(options: Options) -> dict[str, float]:
 def keys(config: ModelConfig, *, attention_factor: float = 1.0, query_factor: float = 1.0) -> tuple[Entry, ...]:
     """Return the entries of a Gemma, whose normalizations multiply by 1 + weight."""
     entries = [_plus_one(entry) if _is_gain(entry.names[0]) else entry for entry in llama.entries(config)]
-    rotated = rotary_options.query_factors(config, attention_factor**2)
+    rotated = rotary_options.query_factors(config, attention_factor)
     return scaled(scaled(entries, rotated), _factors(config, query_factor))
 
 

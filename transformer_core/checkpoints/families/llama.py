@@ -145,7 +145,7 @@ def window_of_qwen(options: Options) -> dict[str, Any]:
 
 def keys(config: ModelConfig, *, attention_factor: float = 1.0) -> tuple[Entry, ...]:
     """Return the entries of these models, with queries scaled by the square of `attention_factor`."""
-    return scaled(entries(config), query_factors(config, attention_factor**2))
+    return scaled(entries(config), query_factors(config, attention_factor))
 
 
 def entries(config: ModelConfig) -> tuple[Entry, ...]:

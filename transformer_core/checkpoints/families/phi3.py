@@ -107,7 +107,7 @@ def keys(config: ModelConfig, *, attention_factor: float = 1.0) -> tuple[Entry, 
             *fused(f"{theirs}.mlp.gate_up_proj", f"{ours}.mlp", ("gate", "up"), parts=weight),
             *module(f"{theirs}.mlp.down_proj", f"{ours}.mlp.down", weight),
         ]
-    return scaled(entries, query_factors(config, attention_factor**2))
+    return scaled(entries, query_factors(config, attention_factor))
 
 
 FAMILIES = (Family(model_type="phi3", read=read, keys=keys, head=HEAD, prefix="model.", beyond_config=beyond_config),)
