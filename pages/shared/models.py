@@ -293,7 +293,7 @@ def is_viewed(path: str, version: str) -> bool:
     """Return whether transformers computes a model, and not the core; arguments as for `load`."""
     try:
         return "viewed" in json.loads((place_of(path) / "card.json").read_text(encoding="utf-8"))
-    except (OSError, TypeError, ValueError):  # loading it will report the problem
+    except (OSError, RecursionError, TypeError, ValueError):  # loading it will report the problem
         return False
 
 

@@ -108,12 +108,13 @@ def unpack(
         unpacked = new / "unpacked"
         unpacked.mkdir()
         place = _put(files, unpacked, folder.name, max_bytes)
-        try:
-            _take_in(unpacked, new, folder.name, place, options, on_progress)
-        except UnsupportedModelError as error:
-            if otherwise is None or place != unpacked:
-                raise
-            otherwise(unpacked, new, folder.name, error)
+        with _without_path(unpacked):
+            try:
+                _take_in(unpacked, new, folder.name, place, options, on_progress)
+            except UnsupportedModelError as error:
+                if otherwise is None or place != unpacked:
+                    raise
+                otherwise(unpacked, new, folder.name, error)
         shutil.rmtree(unpacked)
 
 
@@ -142,6 +143,16 @@ def _explained() -> Iterator[None]:
         raise CheckpointError(
             "the model cannot be saved ({error}); free some disk space, then try again", error=reason(error)
         ) from error
+
+
+@contextmanager
+def _without_path(folder: Path) -> Iterator[None]:
+    """Raise errors as CheckpointError that does not name a temporary folder."""
+    try:
+        yield
+    except HeadlightError as error:
+        renamed = error.replaced(f"{folder}/", "").replaced(str(folder), _THIS)
+        raise (renamed if isinstance(renamed, CheckpointError) else CheckpointError(renamed.message)) from error
 
 
 def _put(files: Files, folder: Path, name: str, max_bytes: int) -> Path:
@@ -186,9 +197,8 @@ def _take_in(
             ModelLocation(place, _THIS), options=options, on_progress=on_progress, on_note=notes.append
         )
         write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes, options=options))
-    except HeadlightError as error:
-        renamed = error.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)
-        raise (renamed if isinstance(renamed, CheckpointError) else CheckpointError(renamed.message)) from error
+    except HeadlightError:
+        raise
     except (MemoryError, RuntimeError) as error:  # from torch, for absurd sizes
         raise CheckpointError(
             "{what} cannot be loaded ({error:.150}); choose another",

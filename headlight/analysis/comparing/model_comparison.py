@@ -101,7 +101,7 @@ def compare_models(
     run = run or (_run_of_library(real) if hasattr(getattr(theirs, "config", None), "to_dict") else _run)
     dtype = str(next(ours.parameters()).dtype).removeprefix("torch.")
     tolerance = TOLERANCES[dtype] if tolerance is None else tolerance
-    with torch.inference_mode():
+    with torch.no_grad():  # in inference mode, theirs could not be trained with what it caches, such as masks
         with recording(theirs, {pair.theirs for pair in pairs.values()}) as their_values:
             their_logits = run(theirs, *tokens)
         values, logits = _record(ours, tokens, pairs)

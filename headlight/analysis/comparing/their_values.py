@@ -34,16 +34,16 @@ def recording(model: nn.Module, modules: Collection[str]) -> Iterator[TheirValue
     """
     values = TheirValues()
     was_training = {module: module.training for module in model.modules()}
-    model.eval()
-    with ExitStack() as stack:
-        for name in modules:
-            stack.enter_context(_hooked(model, name, values))
-        try:
+    try:
+        model.eval()
+        with ExitStack() as stack:
+            for name in modules:
+                stack.enter_context(_hooked(model, name, values))
             with _Patterns(values.patterns):
                 yield values
-        finally:
-            for module, training in was_training.items():
-                module.training = training
+    finally:
+        for module, training in was_training.items():
+            module.training = training
 
 
 def _hooked(model: nn.Module, name: str, values: TheirValues) -> Any:

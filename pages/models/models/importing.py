@@ -1,6 +1,7 @@
 """Importing a model: by id, by path or as files, with its progress; what its files leave open is decided in forms."""
 
 from collections.abc import Mapping
+from copy import copy
 
 import streamlit as st
 
@@ -115,7 +116,7 @@ def _run(request: ImportRequest) -> None:
     try:
         name = request.run(show)
     except (UndecidedError, UnknownLayoutError) as error:
-        PENDING.set((request, error))
+        PENDING.set((request, copy(error)))  # without its traceback, which keeps all weights in memory
         _forget_files()
         st.rerun()
     except HeadlightError as error:

@@ -47,7 +47,7 @@ theirs.load_state_dict(saved.get("model_state_dict", saved))
 """,
 }
 _OF_OTHERS = """\
-theirs = ...  # your model, with the weights of {source}
+theirs = ...  # your model, with the weights of {source!r}
 # If it takes more than tokens, or returns something else first, add run=lambda model, *tokens: ... below.
 """
 _PRINTED = """\

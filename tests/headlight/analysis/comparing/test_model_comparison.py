@@ -135,7 +135,8 @@ class SmallGPT(nn.Module):
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, None]:
         parts: Any = self.transformer
-        x = parts["wte"](tokens) + parts["wpe"](torch.arange(tokens.shape[1]))
+        self.places = torch.arange(tokens.shape[1])  # as some models cache masks
+        x = parts["wte"](tokens) + parts["wpe"](self.places)
         for block in parts["h"]:
             q, k, v = (
                 part.unflatten(-1, (3, 8)).transpose(1, 2)
@@ -218,6 +219,12 @@ def test_models_without_a_configuration_are_matched_by_their_layout(name: str):
     assert sum(one.site.endswith("hook_pattern") for one in compared.sites) == len(
         [name for name in tc.site_names(ours) if name.endswith("hook_pattern")]
     )
+
+
+def test_their_model_can_be_trained_with_what_it_caches():
+    ours, _ = tc.load(theirs := SmallGPT(), options={"n_heads": 3})
+    hl.compare_models(ours, theirs, torch.ones(1, 4, dtype=torch.long))
+    assert not theirs.places.is_inference()
 
 
 def test_a_model_with_other_weights_is_refused():

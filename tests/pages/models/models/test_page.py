@@ -181,6 +181,7 @@ def test_what_the_files_leave_open_is_chosen_by_the_loss(place: Path, open_model
     assert "mine.pt has the layout of nanoGPT" in words_of(app)
     boxes = {box.label: box for box in app.selectbox}
     assert "3" in boxes["n_heads"].options and not app.file_uploader
+    assert app.session_state["import-pending"][1].__traceback__ is None, "it would keep the weights"
     box = next(box for box in app.text_area if box.label == "A text like those in training")
     app = box.set_value("5 9 13 60 2 4").run()
     app = click(app, "Compare the losses")
@@ -399,4 +400,6 @@ def test_the_lines_of_the_proof_run(tmp_path: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("decoder.blocks.0.hook_resid_pre") and printed[-1].startswith("No difference: ")
     for model_format in ("nanogpt", "raschka_gpt", "other"):
-        compile(proof.lines("a", "b'", model_format, tc.ModelConfig(vocab_size=9)), "lines", "exec")
+        code = proof.lines("a", "b'/\nimport os", model_format, tc.ModelConfig(vocab_size=9))
+        compile(code, "lines", "exec")
+        assert "\nimport os" not in code, "a name that an uploaded card has"
