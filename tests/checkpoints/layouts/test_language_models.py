@@ -122,7 +122,7 @@ def test_sizes_of_published_models_need_no_answer(tmp_path: Path):
 def test_the_settings_of_a_litgpt_in_memory_are_not_those_of_other_programs(tmp_path: Path):
     path, _, _ = CASES["litgpt_llama"](tmp_path)
     theirs = torch.nn.Module()
-    theirs.state_dict = lambda: torch.load(path)  # type: ignore[method-assign]
+    theirs.state_dict = lambda: torch.load(path)  # type: ignore[assignment]
     theirs.config = SimpleNamespace(n_layer=2, n_head=4, vocab_size=VOCAB - 1, rope_base=300, bias=False)  # type: ignore[assignment]
     expected, tokens = tc.load(path)[0], torch.randint(0, VOCAB, (1, 9))
     ours, _ = tc.load(theirs, options={"n_heads": expected.config.n_heads, "rotary_base": expected.config.rotary_base})
