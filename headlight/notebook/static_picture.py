@@ -9,7 +9,7 @@ from jaxtyping import Float, UInt8
 
 from headlight.figures.theme import LIGHT, sequential_scale
 
-_SIDE = 20  # px, of a head
+_SIDE = 20  # px, of a head, or less where there are many
 _MOST = 900  # px, of the whole
 _GAP = 2  # px, between heads
 
@@ -17,19 +17,21 @@ _GAP = 2  # px, between heads
 def overview_png(patterns: Sequence[Float[np.ndarray, "layer head query key"]]) -> bytes:
     """Return a picture of all heads as PNG: layers are rows, heads are columns, attentions follow each other."""
     shades = _palette()
-    pictures = [_grid(values) for values in patterns]
+    n_rows, n_columns = sum(of.shape[0] for of in patterns), max(of.shape[1] for of in patterns)
+    side = min(_SIDE, max(1, (_MOST - 3 * _GAP * len(patterns)) // max(n_rows, n_columns) - _GAP))
+    pictures = [_grid(values, side) for values in patterns]
     width = max(picture.shape[1] for picture in pictures)
     rows = [np.pad(picture, ((0, 3 * _GAP), (0, width - picture.shape[1]))) for picture in pictures]
     return _png(np.concatenate(rows)[:_MOST, :_MOST], shades)
 
 
-def _grid(patterns: Float[np.ndarray, "layer head query key"]) -> UInt8[np.ndarray, "row column"]:
+def _grid(patterns: Float[np.ndarray, "layer head query key"], side: int) -> UInt8[np.ndarray, "row column"]:
     n_layers, n_heads, n_queries, n_keys = patterns.shape
-    rows, columns = (np.arange(_SIDE) * n // _SIDE for n in (n_queries, n_keys))
+    rows, columns = (np.arange(side) * n // side for n in (n_queries, n_keys))
     pooled = patterns[:, :, rows][:, :, :, columns]
     levels = np.rint(np.nan_to_num(pooled).clip(0, 1) * 255).astype(np.uint8)
     padded = np.pad(levels, ((0, 0), (0, 0), (0, _GAP), (0, _GAP)))
-    return padded.transpose(0, 2, 1, 3).reshape(n_layers * (_SIDE + _GAP), n_heads * (_SIDE + _GAP))
+    return padded.transpose(0, 2, 1, 3).reshape(n_layers * (side + _GAP), n_heads * (side + _GAP))
 
 
 def _palette() -> UInt8[np.ndarray, "256 3"]:

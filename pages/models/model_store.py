@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from transformer_core.checkpoints.candidates import CandidateLoss
     from transformer_core.checkpoints.tensor_files import OnProgress
     from transformer_core.model.transformer import Transformer
-    from transformer_core.text.interface import Given
     from transformer_core.text.tokenizer import OwnTokenizer
 
 SECONDS_IF_SHARED = 10.0  # for the losses of candidates, on a server that several people use
@@ -119,7 +118,7 @@ class ImportRequest:
             return bring_in(self.source, options=self.options, on_progress=on_progress)
         return unpack(self.files, self.stem, options=self.options, on_progress=on_progress)
 
-    def losses(self, text: "Given") -> "list[CandidateLoss]":
+    def losses(self, text: str) -> "list[CandidateLoss]":
         """Return the loss on a text for each combination of answers to the open questions.
 
         Raises:

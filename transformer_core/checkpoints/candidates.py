@@ -46,7 +46,8 @@ def candidate_losses(
 
     Args:
         source: as for `load`.
-        text: that the model should know; for an encoder-decoder, source and target. At most `MOST_TOKENS` are used.
+        text: that the model should know; for an encoder-decoder, source and target, or one text with a tab between
+            them. At most `MOST_TOKENS` are used.
         options: answers that are certain.
         max_seconds: no further combination is tried after this time.
 
@@ -103,9 +104,9 @@ def _loss(model: Transformer, tokenizer: Tokenizer, text: Given) -> float:
         raise CheckpointError(NO_PREDICTIONS)
     most = min(MOST_TOKENS, config.max_seq_len)
     if config.architecture == "encoder_decoder":
-        first, second = (text, text) if isinstance(text, str) else text
-        src = torch.tensor([tokenizer.encode_for(first, config.architecture)[:most]])
-        target = tokenizer.target.encode(second)[: most - 1]
+        source, tab, rest = text.partition("\t") if isinstance(text, str) else (text[0], "\t", text[1])
+        src = torch.tensor([tokenizer.encode_for(source, config.architecture)[:most]])
+        target = tokenizer.target.encode(rest if tab else source)[: most - 1]
         tokens = torch.tensor([[config.bos_id, *target]])
         logits = model(src, tokens)[:, :-1]
     else:

@@ -72,10 +72,9 @@ def _measure(request: ImportRequest, answers: Mapping[str, Kept]) -> None:
     if not text:
         prose.warning(say("Type a text first."))
         return
-    source, tab, target = text.partition("\t")
     try:
         with st.spinner(say("Running the model with each choice …"), show_time=True):
-            losses = request.losses((source, target) if tab else text)
+            losses = request.losses(text)
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
         return

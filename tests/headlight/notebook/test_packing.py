@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from headlight.notebook.packing import EXACT, FORBIDDEN, MOST_CELLS, NOT_FINITE, USUAL_BYTES, pack
+from headlight.notebook.static_picture import overview_png
 from transformer_core.errors import ArgumentError
 
 
@@ -26,6 +27,12 @@ def unpacked(packed: bytes, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarra
     ends = np.cumsum([np.prod(shape) for shape in shapes])
     parts = np.split(low + 256 * high, ends[:-1])
     return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def test_the_static_picture_has_all_heads_of_a_large_model():
+    patterns = np.zeros((2, 64, 1, 1), dtype=np.float32)
+    patterns[1, -1] = 1  # the last head
+    assert overview_png([patterns]) != overview_png([0 * patterns])
 
 
 @pytest.mark.parametrize("exact", [False, True])

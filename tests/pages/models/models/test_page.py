@@ -183,7 +183,7 @@ def test_what_the_files_leave_open_is_chosen_by_the_loss(place: Path, open_model
     assert "3" in boxes["n_heads"].options and not app.file_uploader
     assert app.session_state["import-pending"][1].__traceback__ is None, "it would keep the weights"
     box = next(box for box in app.text_area if box.label == "A text like those in training")
-    app = box.set_value("5 9 13 60 2 4").run()
+    app = box.set_value("5 9\t13 60 2 4").run()
     app = click(app, "Compare the losses")
     rows = re.findall(r"<tr class='(.*?)'><td>(.*?)</td>.*?(\d+\.\d+)", words_of(app))
     assert [look for look, *_ in rows] == ["hl-lowest"] + [""] * (len(rows) - 1)
