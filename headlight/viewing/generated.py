@@ -8,6 +8,7 @@ from torch import Tensor
 
 from headlight.viewing.labels import Labels
 from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord, as_array
+from headlight.viewing.reading import by_name
 from transformer_core.errors import ArgumentError, Message
 
 COMPUTED_BY = Message("Computed by generate of the transformers library, not by Headlight’s core.")
@@ -40,6 +41,7 @@ def read_generated(
     Raises:
         ArgumentError: the output has no patterns, or there is no such sequence.
     """
+    inputs = {} if inputs is None else by_name(inputs)
     sequences, indices = getattr(generated, "sequences", None), getattr(generated, "beam_indices", None)
     is_pair = getattr(generated, "decoder_attentions", None) is not None
     steps = getattr(generated, "decoder_attentions" if is_pair else "attentions", None)
@@ -63,7 +65,7 @@ def read_generated(
     per_text = steps[0][0].shape[0] // _n_texts(generated, inputs, steps)
     named = {"decoder_input_ids": tokens[None]} if is_pair else {"input_ids": tokens[None]}
     text = rows[0] // per_text
-    given = {name: value[text : text + 1] for name, value in (inputs or {}).items() if isinstance(value, Tensor)}
+    given = {name: value[text : text + 1] for name, value in inputs.items() if isinstance(value, Tensor)}
     labels = Labels.of(_NO_CONFIG, given | named, processor)
     queries = list(labels.target if is_pair else labels.tokens)
     attentions = {"decoder": _record("decoder", join_steps(steps, rows[:n_steps], n), queries, queries)}
@@ -88,10 +90,10 @@ class _NoConfig:
 _NO_CONFIG = _NoConfig()
 
 
-def _n_texts(generated: Any, inputs: Mapping[str, Any] | None, steps: Sequence[Sequence[Tensor]]) -> int:
+def _n_texts(generated: Any, inputs: Mapping[str, Any], steps: Sequence[Sequence[Tensor]]) -> int:
     """Return how many texts were read together."""
     encoder = getattr(generated, "encoder_attentions", None)
-    given = next((value for value in (inputs or {}).values() if isinstance(value, Tensor)), None)
+    given = next((value for value in inputs.values() if isinstance(value, Tensor)), None)
     if given is not None:
         return len(given)
     return (

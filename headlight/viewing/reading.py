@@ -126,10 +126,13 @@ def _inputs(model: Any, processor: Any, text: Given | Mapping[str, Any]) -> dict
             raise ArgumentError("the text is empty; type one")
         texts = (text,) if isinstance(text, str) else text
         tokenizer = getattr(processor, "tokenizer", processor)
-        given = dict(tokenizer(*texts, return_tensors="pt"))
+        try:
+            given = dict(tokenizer(*texts, return_tensors="pt"))
+        except Exception as error:  # of any tokenizer, or of something else
+            raise _unreadable(model, error) from error
         given = {key: value for key, value in given.items() if takes(model, key)}
     else:
-        given = dict(text)
+        given = {name: value for name, value in by_name(text).items() if value is not None}
     precision = next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float32)
     inputs = {}
     for key, value in given.items():
@@ -141,6 +144,19 @@ def _inputs(model: Any, processor: Any, text: Given | Mapping[str, Any]) -> dict
         if isinstance(inputs[name], Tensor) and inputs[name].ndim and len(inputs[name]) != 1:
             n = len(inputs[name])
             raise ArgumentError("only one input can be read at a time; got {n}; give the first alone", n=n)
+    return inputs
+
+
+def by_name(inputs: Any) -> Mapping[str, Any]:
+    """Return the inputs of a model.
+
+    Raises:
+        ArgumentError: they are not given by name.
+    """
+    if not isinstance(inputs, Mapping):
+        raise ArgumentError(
+            "inputs are given by name, as a tokenizer or processor returns them; got {kind}", kind=type(inputs).__name__
+        )
     return inputs
 
 

@@ -162,6 +162,19 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence_and_the_model_is_unchange
     assert before is None or state(model) == before
 
 
+@pytest.mark.parametrize(
+    ("tokenizer", "inputs", "why"),
+    [
+        (None, [1, 2], "inputs are given by name.*got list"),
+        ("bert", "a text", "cannot read these inputs .*not callable"),
+        (None, {"input_ids": None}, "cannot read these inputs"),
+    ],
+)
+def test_inputs_of_another_kind_are_refused(tokenizer: Any, inputs: Any, why: str) -> None:
+    with pytest.raises(ArgumentError, match=why):
+        read_transformers(small("Bert", TEXT), tokenizer, inputs)
+
+
 def reread(model: Any, ids: list[int], **inputs: Any) -> PatternRecord:
     name = "decoder_input_ids" if inputs else "input_ids"
     return read_transformers(model, None, {**inputs, name: torch.tensor([ids])})
