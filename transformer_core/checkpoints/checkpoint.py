@@ -26,7 +26,7 @@ from transformer_core.checkpoints.tensor_files import (
     weight_files,
 )
 from transformer_core.config import ModelConfig
-from transformer_core.devices import choose_precision
+from transformer_core.devices import choose_precision, in_words
 from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.model.transformer import Transformer, assemble, check_model
 from transformer_core.reasons import reason
@@ -34,6 +34,7 @@ from transformer_core.text.interface import Tokenizer
 from transformer_core.text.load import load_tokenizer
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
+MOST_JSON_BYTES = 2**24  # of a file that describes a model; in memory it may take ten times as much
 PATH = Message("the path of a folder")
 
 
@@ -286,10 +287,17 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Return the object in a JSON file of a checkpoint folder.
 
     Raises:
-        CheckpointError: it is missing, or not a JSON object.
+        CheckpointError: it is missing, too large, or not a JSON object.
     """
     path = existing(folder, name)
     refuse_not_fetched(path)
+    if path.stat().st_size > MOST_JSON_BYTES:
+        raise CheckpointError(
+            "{path} takes {size}, but at most {most} are read of such a file; copy it again",
+            path=path,
+            size=in_words(path.stat().st_size),
+            most=in_words(MOST_JSON_BYTES),
+        )
     try:
         values = json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:

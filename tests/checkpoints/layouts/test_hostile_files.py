@@ -16,6 +16,7 @@ from tests.checkpoints.programs import llmc, microgpt, nanochat
 from tests.checkpoints.programs_with_options import litgpt, transformer_lens
 from tests.checkpoints.test_pickles import Hostile
 from transformer_core.checkpoints import plain_files
+from transformer_core.checkpoints.checkpoint import MOST_JSON_BYTES
 from transformer_core.errors import CheckpointError
 
 
@@ -70,10 +71,14 @@ def test_descriptions_beside_the_weights(tmp_path: Path):
     path, _, _ = nanochat(tmp_path / "chat")
     for meta in ("{", "[]", '{"model_config": {"n_head": "x"}}', '{"model_config": {"n_head": 0}}'):
         (path.parent / "meta_000650.json").write_text(meta)
-        refused(path, "has no model_config|n_heads must be a whole number")
+        refused(path, "has no model_config|not valid JSON|must contain a JSON object|n_heads must be a whole number")
+    (path.parent / "meta_000650.json").write_text('{"model_config": {"window_pattern": "SSSL"}}')
+    refused(path, "window_pattern = 'SSSL' is not supported")
     path, _, _ = transformer_lens(tmp_path / "lens", is_folded=True)
     for cfg, match in (
-        ("{", "is damaged"),
+        ("{", "is not valid JSON"),
+        ('{"attn_scale": 4.5, "d_head": 12}', "attn_scale = 4.5 is not supported"),
+        (" " * (MOST_JSON_BYTES + 1), "at most 16 MiB are read"),
         ('{"eps": -1}', "layer_norm_eps must be"),
         ('{"attention_dir": "bidirectional"}', "attention_dir = 'bidirectional' is not supported"),
         ('{"normalization_type": ["LN"]}', "normalization_type"),

@@ -84,6 +84,14 @@ def test_weights_of_16_bits_are_not_rounded_again(name: str, tmp_path: Path):
     torch.testing.assert_close(*models, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("placing", ["interleaved", 2])
+def test_older_files_of_litgpt_name_the_interval_of_windows(placing: object, tmp_path: Path):
+    path, _, _ = CASES["litgpt_llama"](tmp_path)
+    with (tmp_path / "model_config.yaml").open("a") as file:
+        file.write(f"\nsliding_window_size: 4\nsliding_window_layer_placing: {placing}\n")
+    assert tc.load(path)[0].config.layers_without_window == (1,)
+
+
 def test_later_versions_of_nanochat_are_refused_with_their_date(tmp_path: Path):
     path, _, _ = nanochat(tmp_path)
     weights = torch.load(path)

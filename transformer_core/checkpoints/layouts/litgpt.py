@@ -90,7 +90,9 @@ def _fields(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
         fields["qk_norm_scope"] = "joint"
     if (width := options.whole_or_null("sliding_window_size")) is not None:
         n = options.n_layers("n_layer")
-        layers = options.value("sliding_window_indices", [1] * n)
+        placing = options.value("sliding_window_layer_placing")  # in older files
+        interval = placing if type(placing) is int and placing > 0 else 2 if placing == "interleaved" else 1
+        layers = options.value("sliding_window_indices", [int(i % interval == 0) for i in range(n)])
         if not isinstance(layers, list) or len(layers) < n:
             raise options.error("sliding_window_indices", Message("expected a number for each layer"))
         fields |= {"sliding_window": width, "layers_without_window": tuple(i for i in range(n) if not layers[i])}

@@ -1,6 +1,5 @@
 """nanochat until 2026-01-10, in model_<step>.pt with meta_<step>.json; later versions have parts that do not fit."""
 
-import json
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -9,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer_core.checkpoints.checkpoint import read_json
 from transformer_core.checkpoints.family import Entry, embeddings, module
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
@@ -21,12 +21,12 @@ from transformer_core.checkpoints.layout import (
     having,
     n_layers,
 )
+from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 
 HEAD, _TOKENS = "lm_head.weight", "transformer.wte.weight"
 _ONES, _ONES_OF_HEAD = "gain of 1", "gain of 1 per head"
-_MOST_META_BYTES = 2**20
 _NAMES = {
     **{"sequence_len": "max_seq_len", "n_layer": "n_decoder_layers", "n_head": "n_heads", "n_kv_head": "n_kv_heads"},
     **{"n_embd": "d_model", "window_pattern": ""},
@@ -57,13 +57,10 @@ def settings(saved: SavedModel) -> Mapping[str, Any]:
     path = saved.folder / (f"meta_{match[1]}.json" if match else "meta.json")
     if not path.is_file():
         return saved.config
-    try:
-        if path.stat().st_size > _MOST_META_BYTES:
-            raise ValueError("too large")
-        values = json.loads(path.read_text(encoding="utf-8-sig"))["model_config"]
-        return {**values, **saved.config}
-    except (KeyError, RecursionError, TypeError, ValueError) as error:
-        raise CheckpointError("{path} is damaged: it has no model_config; copy it again", path=path) from error
+    values = read_json(path.parent, path.name).get("model_config")
+    if not isinstance(values, dict):
+        raise CheckpointError("{path} is damaged: it has no model_config; copy it again", path=path)
+    return {**values, **saved.config}
 
 
 def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
@@ -86,6 +83,8 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
                 name=name,
                 day=day,
             )
+    windows = Options(settings(saved), where=str(saved.folder))
+    windows.must_be("window_pattern", "L", Message("models with it cannot be computed here"))
     n_rows, d_model = weights[_TOKENS].shape
     usual = min((n for n in range(1, d_model + 1) if d_model % n == 0), key=lambda n: abs(d_model / n - 128))
     n_heads = given.get("n_heads", usual)

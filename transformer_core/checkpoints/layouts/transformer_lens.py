@@ -1,6 +1,6 @@
 """State dicts of TransformerLens: one matrix per head, often with the normalizations' gains folded into the weights."""
 
-import json
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer_core.checkpoints.checkpoint import read_json
 from transformer_core.checkpoints.family import Entry, Ignored, is_causal_mask
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
@@ -26,7 +27,7 @@ from transformer_core.checkpoints.rotary_tables import rotary_of_table
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 
-_FILE, _MOST_BYTES = "cfg.json", 2**20
+_FILE = "cfg.json"
 _HEAD, _NEVER = "unembed.W_U", -1e4  # a logit of probability 0
 _NORMS = {"LN": "layer", "LNPre": "layer_without_bias", "RMS": "rms", "RMSPre": "rms", None: "none"}
 _NAMES = {"n_ctx": "max_seq_len", "eps": "layer_norm_eps", "act_fn": "activation"}
@@ -49,18 +50,16 @@ def settings(saved: SavedModel) -> Mapping[str, Any]:
     path = saved.folder / _FILE
     values: Any = saved.config or saved.other.get("cfg") or saved.other.get("config") or {}
     if path.is_file():
-        try:
-            if path.stat().st_size > _MOST_BYTES:
-                raise ValueError("too large")
-            values = json.loads(path.read_text(encoding="utf-8-sig"))
-        except (RecursionError, ValueError) as error:
-            raise CheckpointError("{path} is damaged; copy it again", path=path) from error
+        values = read_json(saved.folder, _FILE)
     if not isinstance(values, dict):
         return {}
     options = Options(values, where=str(path))
     for name, supported in _SUPPORTED.items():
         if name in values and values[name] not in supported:
             raise options.error(name, Message("supported are {choices}", choices=", ".join(map(str, supported))))
+    scale, d_head = (options.number(name, -1.0) for name in ("attn_scale", "d_head"))  # -1: the usual one
+    if min(scale, d_head) > 0 and not math.isclose(scale, math.sqrt(d_head), rel_tol=1e-3):
+        raise options.error("attn_scale", Message("scores must be divided by sqrt(d_head)"))
     own = {name: value for name, value in values.items() if name in ModelConfig.__dataclass_fields__}
     fields = {ours: values[theirs] for theirs, ours in _NAMES.items() if values.get(theirs) is not None}
     if "normalization_type" in values:
