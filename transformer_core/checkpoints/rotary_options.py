@@ -38,7 +38,7 @@ def read_rotary(
         inner: the rotary options; None: the same in all layers.
     """
     options.idle("rope_scaling", "rope_parameters")
-    inner = _rotary_options(options) if inner is None else inner
+    inner = rotary_options(options) if inner is None else inner
     for fields in (options, inner):
         if fraction is None:
             fields.must_be(
@@ -52,7 +52,7 @@ def read_rotary(
         "rotary_fraction": part,
     }
     scalings = {name: kind for name, kind in SCALINGS.items() if has_yarn or kind != "yarn"}
-    scaling = inner.choice(_kind_of_scaling(inner), scalings, "default")
+    scaling = inner.choice(kind_of_scaling(inner), scalings, "default")
     inner.idle("factor")
     if scaling != "none":
         rotary |= {"rotary_scaling": scaling, "rotary_scaling_factor": _scaling_factor(options, inner)}
@@ -85,19 +85,19 @@ def read_rotary_by_kind(
     unscaled = Message("only layers without a window support scaled RoPE")
     in_window.must_be("rope_type", "default", unscaled)
     base = in_window.number("rope_theta", options.number(base_in_window, usual_bases[1]))
-    inner = _without_window(_rotary_options(options))
+    inner = _without_window(rotary_options(options))
     rotary = read_rotary(options, usual_base=usual_bases[0], has_yarn=True, inner=inner)
     if window and not window.get("layers_without_window"):
         if rotary.get("rotary_scaling") == "yarn":  # `attention_factor` would scale the queries of all layers
-            raise inner.error(_kind_of_scaling(inner), unscaled)
+            raise inner.error(kind_of_scaling(inner), unscaled)
         return {"positions": rotary["positions"], "rotary_base": base}
     return {**rotary, "rotary_base_in_window": base} if window else rotary
 
 
 def attention_factor(options: Options) -> dict[str, float]:
     """Return YaRN's factor of rotated queries and keys, by the keyword of `keys` (Peng et al. 2023, sec. 3.4)."""
-    inner = _without_window(_rotary_options(options))
-    if inner.value(_kind_of_scaling(inner)) != "yarn":
+    inner = _without_window(rotary_options(options))
+    if inner.value(kind_of_scaling(inner)) != "yarn":
         return {}
     factor = _scaling_factor(options, inner)
 
@@ -109,7 +109,8 @@ def attention_factor(options: Options) -> dict[str, float]:
     return {"attention_factor": inner.number("attention_factor", usual)}
 
 
-def _rotary_options(options: Options) -> Options:
+def rotary_options(options: Options) -> Options:
+    """Return the rotary options of a file, under their older or their newer name."""
     return options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
 
 
@@ -118,7 +119,7 @@ def _without_window(inner: Options) -> Options:
     return inner.inside(FULL) if FULL in inner or WINDOW in inner else inner
 
 
-def _kind_of_scaling(inner: Options) -> str:
+def kind_of_scaling(inner: Options) -> str:
     """Return the name of the option for the kind of scaling."""
     return "type" if "type" in inner and "rope_type" not in inner else "rope_type"
 
@@ -131,7 +132,7 @@ def _original_len(options: Options, inner: Options) -> int:
 
 def _scaling_factor(options: Options, inner: Options) -> float:
     """Return the scaling factor; YaRN's follows from the two context lengths if it is null."""
-    is_yarn = inner.value(_kind_of_scaling(inner)) == "yarn"
+    is_yarn = inner.value(kind_of_scaling(inner)) == "yarn"
     lengths = options.whole("max_position_embeddings"), max(_original_len(options, inner), 1)
     return inner.number("factor", lengths[0] / lengths[1] if is_yarn else None)
 

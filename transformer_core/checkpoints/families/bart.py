@@ -141,7 +141,7 @@ FAMILIES = (
         keys=keys,
         head=marian.HEAD,
         prefix="model.",
-        ignored=(marian.SINUSOIDAL,),
+        ignored=marian.STORED_POSITIONS,
     ),
     Family(
         model_type="m2m_100",

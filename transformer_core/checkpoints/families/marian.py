@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import torch
-
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module, only_row
+from transformer_core.checkpoints.family import Entry, Family, embeddings, module, only_row
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.checkpoints.sinusoids import stored_positions
 from transformer_core.config import ModelConfig, Positions
 from transformer_core.errors import Message
-from transformer_core.model.positions import sinusoidal_table
 
 SHARED = "model.shared.weight"
 COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
@@ -133,17 +131,5 @@ def attention(theirs: str, ours: str) -> tuple[Entry, ...]:
     )
 
 
-def is_sinusoidal(table: torch.Tensor, config: ModelConfig) -> bool:
-    """Return whether a stored table of positions is the one that this core computes, up to half precision."""
-    if table.ndim != 2 or table.shape[1] != config.d_model:
-        return False
-    computed = sinusoidal_table(table.shape[0], config.d_model, "halves")
-    return torch.allclose(table.cpu().float(), computed, atol=1e-5 if table.dtype == torch.float32 else 5e-3)
-
-
-SINUSOIDAL = Ignored(
-    r"model\.(encoder|decoder)\.embed_positions\.weight",
-    Message("sinusoidal positions, which are recomputed"),
-    is_sinusoidal,
-)
-FAMILIES = (Family(model_type="marian", read=read, keys=keys, head=HEAD, prefix="model.", ignored=(SINUSOIDAL,)),)
+STORED_POSITIONS = stored_positions(f"model.{stack}.embed_positions.weight" for stack in ("encoder", "decoder"))
+FAMILIES = (Family(model_type="marian", read=read, keys=keys, head=HEAD, prefix="model.", ignored=STORED_POSITIONS),)

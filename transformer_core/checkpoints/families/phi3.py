@@ -7,7 +7,7 @@ from transformer_core.checkpoints.families.gpt_bigcode import one_after_another
 from transformer_core.checkpoints.families.llama import HEAD
 from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, fused, module, scaled
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
-from transformer_core.checkpoints.rotary_options import query_factors, read_rotary
+from transformer_core.checkpoints.rotary_options import kind_of_scaling, query_factors, read_rotary, rotary_options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
@@ -51,13 +51,9 @@ def read(options: Options) -> ModelConfig:
     )
 
 
-def _rope(options: Options) -> Options:
-    return options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
-
-
 def _is_long(options: Options) -> bool:
-    rope = _rope(options)
-    return rope.choice("type" if "type" in rope and "rope_type" not in rope else "rope_type", _LONG, "default")
+    rope = rotary_options(options)
+    return rope.choice(kind_of_scaling(rope), _LONG, "default")
 
 
 def _rotary(options: Options) -> dict[str, Any]:
@@ -66,7 +62,7 @@ def _rotary(options: Options) -> dict[str, Any]:
     if not _is_long(options):
         return read_rotary(options, fraction=fraction)
     options.idle("rope_parameters", "rope_scaling")
-    rope = _rope(options)
+    rope = rotary_options(options)
     rope.idle("type", "rope_type", "long_factor", "factor", "attention_factor", "original_max_position_embeddings")
     factors = rope.value("short_factor", [])
     rotary = {
@@ -84,7 +80,7 @@ def beyond_config(options: Options) -> dict[str, float]:
     """Return LongRoPE's factor of rotated queries and keys, by the keyword of `keys` (Ding et al. 2024, sec. 3.4)."""
     if not _is_long(options):
         return {}
-    rope, original = _rope(options), max(options.whole("original_max_position_embeddings", _USUAL_LEN), 2)
+    rope, original = rotary_options(options), max(options.whole("original_max_position_embeddings", _USUAL_LEN), 2)
     factor = rope.number("factor", options.whole("max_position_embeddings", _USUAL_LEN) / original)
     usual = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
     return {"attention_factor": rope.number("attention_factor", usual)}
