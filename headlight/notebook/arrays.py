@@ -1,6 +1,6 @@
 """Patterns that are given as arrays: those of a forward pass of any library, layer by layer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ def given_patterns(
     Raises:
         ArgumentError: the arrays are no patterns, or do not fit the labels; there is no such layer or head.
     """
-    title = f"{name}_attention" if name else "attention"
+    title = _title(name)
     patterns = _stacked(title, attention)
     chosen_layers = _within(layers, len(patterns), "layer")
     chosen_heads = _within(heads, patterns.shape[1], "head")
@@ -82,13 +82,45 @@ def given_patterns(
     )
 
 
-def kind_of(name: str) -> Kind:
-    """Return the kind of a given attention by its name; that of self-attention is corrected by its zeros."""
-    return "cross" if name == "cross" else "encoder"
+def record_of_arrays(
+    given: Mapping[str, Any],
+    labels: Mapping[str, Sequence[str] | None],
+    sides: Mapping[str, tuple[str, str]],
+    *,
+    beam_indices: Any = None,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+) -> PatternRecord:
+    """Return the record of given attentions, with a note if rows do not sum to 1.
+
+    Args:
+        given: patterns by name of attention, as for `given_patterns` or `of_steps`; None: not given.
+        labels: by the name of their argument.
+        sides: for each attention, the arguments with the labels of its queries and of its keys.
+        beam_indices: as for `of_steps`.
+        layers: as for `given_patterns`.
+        heads: as for `given_patterns`.
+
+    Raises:
+        ArgumentError: labels are missing, or as from `given_patterns`.
+    """
+    attentions = []
+    for name, patterns in given.items():
+        if patterns is None:
+            continue
+        queries, keys = (labels[argument] for argument in sides[name])
+        if queries is None or keys is None:
+            missing = next(argument for argument in reversed(sides[name]) if labels[argument] is None)
+            raise ArgumentError(
+                "the attention {name} needs {missing}, a label for each token", name=name or "decoder", missing=missing
+            )
+        layered = of_steps(name, patterns, beam_indices) if is_by_step(patterns) else patterns
+        kind: Kind = "cross" if name == "cross" else "encoder"  # that of self-attention is corrected by its zeros
+        attentions.append(given_patterns(name, kind, layered, queries, keys, layers=layers, heads=heads))
+    return _with_note(attentions)
 
 
-def record_of_arrays(attentions: Sequence[AttentionPatterns]) -> PatternRecord:
-    """Return the record of given attentions, with a note if rows do not sum to 1."""
+def _with_note(attentions: Sequence[AttentionPatterns]) -> PatternRecord:
     sums = [attention.patterns.sum(axis=-1) for attention in attentions]
     is_whole = all(bool(np.all((abs(of - 1) < _TOLERANCE) | (of == 0) | np.isnan(of))) for of in sums)
     return PatternRecord(
@@ -128,7 +160,7 @@ def of_steps(name: str, steps: Any, beam_indices: Any = None) -> Any:
     from headlight.viewing.generated import join_steps
 
     if not steps[0]:
-        raise ArgumentError(Message(_NO_LAYERS, name=f"{name}_attention"))
+        raise ArgumentError(Message(_NO_LAYERS, name=_title(name)))
     rows = [0] * len(steps) if beam_indices is None else [int(row) for row in beam_indices[0] if row >= 0]
     steps = steps[: len(rows)]
     n_queries = sum(step[0].shape[2] for step in steps)
@@ -141,6 +173,11 @@ def is_by_step(attention: Any) -> bool:
     """Return whether patterns are given step by step, and in each step layer by layer."""
     first = attention[0] if isinstance(attention, tuple | list) and attention else None
     return isinstance(first, tuple | list) and all(getattr(layer, "ndim", 0) == 4 for layer in first)
+
+
+def _title(name: str) -> str:
+    """Return the name of the argument with the patterns of an attention."""
+    return f"{name}_attention" if name else "attention"
 
 
 def _stacked(name: str, attention: Any) -> Float[np.ndarray, "layer head query key"]:

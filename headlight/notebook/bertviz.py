@@ -3,10 +3,10 @@
 Source of the arguments: Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model" (BertViz).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from headlight.notebook.arrays import ALONE, given_patterns, kind_of, labels_of, record_of_arrays
+from headlight.notebook.arrays import ALONE, labels_of, record_of_arrays
 from headlight.notebook.attention_view import AttentionView, Start
 from headlight.viewing.patterns import PatternRecord
 from transformer_core.errors import ArgumentError
@@ -126,28 +126,25 @@ def _as_bertviz(
                 "attention is given together with arguments of an encoder-decoder; give attention and tokens for one "
                 "stack, or encoder_attention, decoder_attention, cross_attention, encoder_tokens and decoder_tokens"
             )
-        given: Mapping[str, tuple[Any, Sequence[str] | None, Sequence[str] | None]] = {ALONE: (own, of_own, of_own)}
-    else:
-        if all(other is None for other in others):
-            raise ArgumentError("there is no attention to show; give attention, or those of an encoder-decoder")
-        given = {
-            "encoder": (encoder, of_encoder, of_encoder),
-            "decoder": (decoder, of_decoder, of_decoder),
-            "cross": (cross, of_decoder, of_encoder),
-        }
-    records = []
-    for name, (arrays, queries, keys) in given.items():
-        if arrays is None:
-            continue
-        if queries is None or keys is None:
-            missing = "encoder_tokens" if name == "encoder" or queries is not None else "decoder_tokens"
-            raise ArgumentError(
-                "the attention {name} needs {missing}, a label for each token", name=name, missing=missing
-            )
-        border = sentence_b_start if own is not None else None
-        labels = [labels_of(side, prettify=prettify, border=border) for side in (queries, keys)]
-        records.append(given_patterns(name, kind_of(name), arrays, *labels, layers=layers, heads=heads))
-    return record_of_arrays(records)
+    elif all(other is None for other in others):
+        raise ArgumentError("there is no attention to show; give attention, or those of an encoder-decoder")
+    border = sentence_b_start if own is not None else None
+    named = {"tokens": of_own, "encoder_tokens": of_encoder, "decoder_tokens": of_decoder}
+    return record_of_arrays(
+        {ALONE: own, "encoder": encoder, "decoder": decoder, "cross": cross},
+        {
+            name: None if side is None else labels_of(side, prettify=prettify, border=border)
+            for name, side in named.items()
+        },
+        {
+            ALONE: ("tokens", "tokens"),
+            "encoder": ("encoder_tokens", "encoder_tokens"),
+            "decoder": ("decoder_tokens", "decoder_tokens"),
+            "cross": ("decoder_tokens", "encoder_tokens"),
+        },
+        layers=layers,
+        heads=heads,
+    )
 
 
 def _place_of(layer: int, layers: Sequence[int]) -> int:

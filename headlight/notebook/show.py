@@ -9,7 +9,7 @@ from torch import nn
 
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from headlight.figures.labels import shorten
-from headlight.notebook.arrays import ALONE, given_patterns, is_by_step, kind_of, labels_of, of_steps, record_of_arrays
+from headlight.notebook.arrays import ALONE, labels_of, record_of_arrays
 from headlight.notebook.attention_view import AttentionView, Figure, Start
 from headlight.notebook.packing import check_size
 from headlight.viewing.generated import read_generated
@@ -167,24 +167,16 @@ def _of_arrays(
 ) -> PatternRecord:
     if attentions is None and encoder_attentions is None and cross_attentions is None:
         raise ArgumentError("show needs a model and a text, or arrays: hl.show(attentions=..., tokens=...)")
-    records = []
-    sides = {
-        "encoder": (encoder_tokens, encoder_tokens),
-        "decoder": (tokens, tokens),
-        "cross": (tokens, encoder_tokens),
-    }
-    given = {"encoder": encoder_attentions, "decoder": attentions, "cross": cross_attentions}
     is_alone = encoder_attentions is None and cross_attentions is None
-    for name, arrays in given.items():
-        if arrays is None:
-            continue
-        if is_by_step(arrays):
-            arrays = of_steps(name, arrays, beam_indices)
-        labels = [None if side is None else labels_of(side) for side in sides[name]]
-        if labels[0] is None or labels[1] is None:
-            missing = "encoder_tokens" if encoder_tokens is None and name != "decoder" else "tokens"
-            raise ArgumentError(
-                "the attention {name} needs {missing}, a label for each token", name=name, missing=missing
-            )
-        records.append(given_patterns(ALONE if is_alone else name, kind_of(name), arrays, labels[0], labels[1]))
-    return record_of_arrays(records)
+    own = ALONE if is_alone else "decoder"
+    named = {"tokens": tokens, "encoder_tokens": encoder_tokens}
+    return record_of_arrays(
+        {"encoder": encoder_attentions, own: attentions, "cross": cross_attentions},
+        {name: None if side is None else labels_of(side) for name, side in named.items()},
+        {
+            "encoder": ("encoder_tokens", "encoder_tokens"),
+            own: ("tokens", "tokens"),
+            "cross": ("tokens", "encoder_tokens"),
+        },
+        beam_indices=beam_indices,
+    )

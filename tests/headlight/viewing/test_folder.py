@@ -73,7 +73,7 @@ def test_a_folder_that_was_downloaded_is_imported_again_and_widths_are_no_counts
 
 
 def test_layers_in_lists_are_counted_before_they_are_built(tmp_path: Path) -> None:
-    sizes = {"d_model": 12, "n_head": 3, "d_head": 4, "d_inner": 8, "vocab_size": 9}
+    sizes: dict[str, Any] = {"d_model": 12, "n_head": 3, "d_head": 4, "d_inner": 8, "vocab_size": 9}
     config = transformers.FunnelConfig(block_sizes=[1, 1], num_decoder_layers=1, **sizes)
     transformers.FunnelModel(config).save_pretrained(tmp_path / "theirs")
     changed(tmp_path / "theirs", block_sizes=[500, 500])
