@@ -109,6 +109,7 @@ def test_what_cannot_be_merged_is_refused(folder_of: FolderOf, tmp_path: Path):
     refused(good, "does not name a base model", base_model_name_or_path=None)
     refused(good, r"alpha_pattern = .*\(a\+\)\+.* is not supported", alpha_pattern={"(a+)+$": 3})
     refused(good, "lora_alpha = 'x' is not supported", lora_alpha="x")
+    refused(good, "lora_alpha = 10+", lora_alpha=10**400)
     refused({k: w for k, w in good.items() if k != first}, "k_proj' does not have two matrices of one rank")
     refused({**good, first: torch.ones(2, 5)}, r"k_proj.weight' do not have the shape .*\(12, 36\)")
     refused({k.replace("layers.1", "layers.9"): w for k, w in good.items()}, "_proj.weight', which .* does not have")

@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
+from transformer_core.checked_fields import is_number
 from transformer_core.checkpoints.checkpoint import read_json
 from transformer_core.checkpoints.pickles import StateDict
 from transformer_core.checkpoints.tensor_files import ADAPTER, TensorFiles, weight_files
@@ -223,7 +224,7 @@ def _scale(about: Mapping[str, Any], module: str, rank: int, where: str | Messag
         if module == name or (name == pattern and module.endswith(f".{name}")):
             alpha = patterns[pattern]
             break
-    if type(alpha) not in (int, float) or not math.isfinite(alpha):
+    if not is_number(alpha):
         raise CheckpointError(
             "{where}: lora_alpha = {value} is not supported; expected a number", where=where, value=repr(alpha)[:80]
         )

@@ -17,6 +17,7 @@ from transformer_core.checkpoints.convert import family_of
 from transformer_core.checkpoints.foreign import open_saved
 from transformer_core.checkpoints.layout import SavedModel, UndecidedError
 from transformer_core.checkpoints.pickles import StateDict
+from transformer_core.checkpoints.rotary_tables import rotary_of_table
 from transformer_core.errors import CheckpointError
 from transformer_core.text.load import load_tokenizer
 
@@ -82,6 +83,18 @@ def test_weights_of_16_bits_are_not_rounded_again(name: str, tmp_path: Path):
         torch.save(weights, path)
         models.append(tc.load(path, options=options)[0].state_dict())
     torch.testing.assert_close(*models, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_rotary_tables_of_16_bits_have_one_of_the_usual_bases(dtype: torch.dtype):
+    for base, n in ((1e4, 12), (5e5, 64), (1e6, 128), (300.0, 12)):
+        angles = torch.arange(9)[:, None] * (base ** -(torch.arange(0, n, 2) / n)).repeat(2)
+        tables = angles.sin().to(dtype), angles.cos().to(dtype)
+        if base > 300:
+            assert rotary_of_table(*tables, n)["rotary_base"] == base
+        else:
+            with pytest.raises(CheckpointError, match="scaled or rounded"):
+                rotary_of_table(*tables, n)
 
 
 @pytest.mark.parametrize("placing", ["interleaved", 2])
