@@ -49,7 +49,8 @@ def page() -> None:
     """Draw the page, in the order of all pages."""
     view, card = state.current(), state.card()
     is_blanks = card.config.architecture == "encoder_only"
-    prose.heading(say("Decoding"), say(LEAD_BLANKS if is_blanks else LEAD))
+    lead = viewed.lead(card) if card.is_viewed else say(LEAD_BLANKS if is_blanks else LEAD)
+    prose.heading(say("Decoding"), lead)
     if not view.text:
         return
     if card.is_viewed:

@@ -69,12 +69,16 @@ class ViewedOutput:
         return named(f"{kind}_rows", call(layer_rows, patterns, layer=aim.layer, head=aim.head, mean=aim.mean))
 
 
+def lead(card: ModelCard) -> str:
+    """Return the purpose of the page for a model that transformers computes."""
+    return say(ABOUT if card.config.has_decoder else NO_OUTPUT)
+
+
 @st.fragment
 def show() -> None:
     """Draw the tokens, the choice of one, and the attention when it was predicted; a step reruns only this fragment."""
     card, view = state.card(), state.current()
     if not card.config.has_decoder:
-        prose.note(say(NO_OUTPUT))
         return
     state.fit(card)
     recipe = readings.recipe(view.source(card, continues=True), card.config, view.text)
@@ -84,7 +88,6 @@ def show() -> None:
     except HeadlightError as error:
         prose.warning(say("This text cannot be continued: {error}.", error=error))
         return
-    prose.small(say(ABOUT))
     _tokens(output)
     view_fields.choose_aim(card.config.n_decoder_layers, card.config.n_heads)
     for kind in output.kinds:
@@ -105,7 +108,7 @@ def _tokens(output: ViewedOutput) -> None:
         *(before, chosen, after, say("Probability of the marked token: {p}", p=chance)),
     )
     if len(labels) > 1:
-        view_fields.STEP.slider(say("Generated token"), 0, len(labels) - 1, shown=at)
+        view_fields.STEP.slider(say("Generated token"), 0, len(labels) - 1, shown=at, width=min(24 * len(labels), 600))
 
 
 def _draw(output: ViewedOutput, kind: "AttentionKind") -> None:
