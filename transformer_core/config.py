@@ -1,6 +1,6 @@
 """The configuration of a model. The paper's h is `n_heads`, its N the number of layers, and its d_k = d_v `d_head`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
@@ -234,16 +234,14 @@ class ModelConfig:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a configuration from plain values.
+    def check_names(cls, names: Iterable[str]) -> None:
+        """Check that names are fields of a configuration.
 
         Raises:
-            ConfigError: an unknown field (the message names the nearest one), or a value that is not allowed.
+            ConfigError: the first unknown one; the message names the nearest field.
         """
-        check_kind("the model configuration", values, Mapping, Message("a mapping"))
-        values = _with_listed_layers(values)
         known = [field.name for field in fields(cls)]
-        for key in values:
+        for key in names:
             if key not in known:
                 nearest = get_close_matches(str(key), known, n=1)
                 if nearest:
@@ -257,6 +255,17 @@ class ModelConfig:
                     key=key,
                     known=", ".join(known),
                 )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a configuration from plain values.
+
+        Raises:
+            ConfigError: an unknown field (the message names the nearest one), or a value that is not allowed.
+        """
+        check_kind("the model configuration", values, Mapping, Message("a mapping"))
+        values = _with_listed_layers(values)
+        cls.check_names(values)
         if "vocab_size" not in values:
             raise ConfigError("the model configuration lacks vocab_size")
         values = {name: 0 if name in _ONCE_NULL and value is None else value for name, value in values.items()}

@@ -1,6 +1,7 @@
 """Encoder-decoders of well-known repositories compute the same here, from files as their programs save them."""
 
 import argparse
+import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,13 @@ import pytest
 import torch
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
+from torch.nn import functional as F
 
 import transformer_core as tc
 from tests.checkpoints.paper_models import ANNOTATED, HKPROJ, HYUNWOONGKO, JADORE, Layout, PaperModel
+from transformer_core.checkpoints.candidates import CandidateLoss, candidate_losses, undecided_options
 from transformer_core.checkpoints.layout import UndecidedError
-from transformer_core.errors import CheckpointError
+from transformer_core.errors import CheckpointError, TextError
 
 TIED = replace(JADORE, is_tied=True)
 CASES: dict[str, tuple[Layout, tuple[int, int], int, float]] = {  # vocabularies, padding, tolerance
@@ -75,6 +78,28 @@ def test_logits_states_patterns_and_output_are_the_same(name: str, tmp_path: Pat
     for ours_row, row in zip(written.tolist(), theirs.written(src, begin, 8).tolist(), strict=True):
         assert ours.config.suppressed_token_id not in ours_row[1:]
         assert ours_row == row or ours.config.eos_id in row or pad in row
+
+
+def test_losses_of_candidates_are_of_whole_targets_in_pairs(tmp_path: Path):
+    torch.manual_seed(0)
+    theirs = saved("hkproj", tmp_path / "model.pt").double()
+    pairs = [([2, 5, 9, 7, 3], [8, 4, 6]), ([2, 6, 3], [9, 7, 7, 5])]
+    text = "\n\n".join("\t".join(" ".join(map(str, side)) for side in (src[:-1], tgt)) for src, tgt in pairs)
+    losses = candidate_losses(tmp_path / "model.pt", text)
+    with torch.inference_mode():
+        logits = [theirs(torch.tensor([src]), torch.tensor([[2, *tgt]]))[0] for src, tgt in pairs]
+    expected = F.cross_entropy(torch.cat(logits), torch.tensor([i for _, tgt in pairs for i in (*tgt, 3)])).item()
+    assert next(one.loss for one in losses if one.options == {"n_heads": 3}) == pytest.approx(expected, rel=1e-4)
+    for without_target in ("2 5 9", "2 5 9\t", "2 5\t8\n2 6 7"):
+        with pytest.raises(TextError, match="lines of a source, a tab and a target"):
+            candidate_losses(tmp_path / "model.pt", without_target)
+
+
+def test_close_losses_and_losses_above_chance_determine_nothing():
+    candidates = [(6, "gelu", 1.5), (6, "relu", 1.55), (3, "gelu", 2.0), (3, "relu", math.inf)]
+    losses = [CandidateLoss({"n_heads": n, "activation": name}, loss, 4.0) for n, name, loss in candidates]
+    assert undecided_options(losses) == ["activation"]
+    assert undecided_options([replace(one, loss_by_chance=1.4) for one in losses]) == ["n_heads", "activation"]
 
 
 def write_tokenizer(path: Path, words: str, *, pad: str = "[PAD]") -> None:
@@ -142,7 +167,8 @@ def test_what_the_files_leave_open_is_a_question_or_a_convention(tmp_path: Path)
     notes: list[str] = []
     saved("hyunwoongko", tmp_path / "model.pt")
     ours, _ = tc.load(tmp_path / "model.pt", options={"n_heads": 3}, on_note=lambda note: notes.append(str(note)))
-    assert ours.config.max_seq_len == 256 and "since 2022-12-08" in notes[0] and "256 positions" in notes[-1]
+    assert ours.config.max_seq_len == 256 and "since 2022-12-08" in notes[0] and "256 positions" in notes[-2]
+    assert notes[-1] == "n_heads is 3, as chosen."
     assert tc.load(tmp_path / "model.pt", options={"n_heads": 3, "max_seq_len": 90})[0].config.max_seq_len == 90
 
 

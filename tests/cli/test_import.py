@@ -10,6 +10,7 @@ import transformer_core as tc
 from headlight.cli.main import main
 from tests.checkpoints import foreign
 from tests.checkpoints.layouts.test_nanogpt import weights_of
+from transformer_core.checkpoints.bring_in import WITHOUT_TOKENIZER
 
 
 def test_a_folder_without_a_tokenizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -20,12 +21,12 @@ def test_a_folder_without_a_tokenizer(tmp_path: Path, capsys: pytest.CaptureFixt
     model, _ = tc.load(bare)
     shown = capsys.readouterr()
     n_parameters = sum(parameter.numel() for parameter in model.parameters())
-    assert shown.out == f"{bare} is in {mine}: decoder-only, {n_parameters:,} parameters\n"
+    assert shown.out == f"{bare} is in {mine}: decoder-only, {n_parameters:,} parameters\n{WITHOUT_TOKENIZER}\n"
     assert shown.err == ""  # it took no time worth a word
     assert main(["import", str(mine), str(bare)]) == 2
     assert f"error: {bare} contains files that are not a checkpoint" in capsys.readouterr().err
     assert main(["import", str(tmp_path / "nowhere"), str(tmp_path / "new")]) == 2
-    assert "error: there is no folder" in capsys.readouterr().err
+    assert "error: there is no file or folder" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
     expected = tc.greedy_decode(model, torch.tensor([[5, 6, 7]]), max_new_tokens=4).tokens[0].tolist()
     for place in (bare, mine):

@@ -22,7 +22,7 @@ EXAMPLES = {
     "encoder_only": ("The animal didn't cross the street because it was too ____.", "Paris is the ____ of France."),
 }
 WITHOUT_BLANKS = ("The animal didn't cross the street because it was too tired.", "Paris is the capital of France.")
-
+WITHOUT_TOKENIZER = Message("Imported without a tokenizer, so its texts are token ids.")
 
 WriteUnsupported = Callable[[Path, Path, str, UnsupportedModelError], dict[str, Any]]
 """Writes a model that this library does not compute into an empty folder, and returns its card.
@@ -120,7 +120,7 @@ def new_card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequen
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
     description = [Message("Imported from {name}.", name=name)]
     if tokenizer.kind == "ids":
-        description.append(Message("Imported without a tokenizer, so its texts are token ids."))
+        description.append(WITHOUT_TOKENIZER)
     description += notes
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":

@@ -159,6 +159,7 @@ def describe(
     """
     given = {**_in_our_names(layout, layout.settings(saved), where), **options}
     try:
+        ModelConfig.check_names(options)
         check_values(ModelConfig, given)
         description = _described(layout, saved, given, where)
         by_convention = [convention for convention in description.conventions if convention.option not in given]
@@ -177,7 +178,8 @@ def describe(
             layout=layout.name,
             error=error,
         ) from error
-    notes = [*description.notes, *(convention.note for convention in by_convention)]
+    chosen = [Message("{option} is {value}, as chosen.", option=name, value=value) for name, value in options.items()]
+    notes = [*description.notes, *(convention.note for convention in by_convention), *chosen]
     return {"model_type": layout.model_type, LAYOUT: layout, _FIELDS: fields}, replace(description, notes=notes)
 
 
@@ -217,8 +219,8 @@ def _undecided(layout: Layout, questions: Sequence[Question], where: str | Messa
         questions=questions,
         where=where,
         options=", ".join(question.option for question in questions),
-        example=str({question.option: question.candidates[0] for question in questions}),
-        shell=" ".join(f"--set {question.option}={question.candidates[0]}" for question in questions),
+        example="{" + ", ".join(f'"{question.option}": ...' for question in questions) + "}",
+        shell=" ".join(f"--set {question.option}=..." for question in questions),
         reasons=Message.joined(
             " ",
             [

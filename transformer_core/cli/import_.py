@@ -55,7 +55,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Load the model, save it, and print a summary; return 0."""
-    from transformer_core.checkpoints.bring_in import bring_in
+    from transformer_core.checkpoints.bring_in import WITHOUT_TOKENIZER, bring_in
     from transformer_core.checkpoints.mapping.draft import draft
     from transformer_core.checkpoints.mapping.rules import MAPPING
     from transformer_core.checkpoints.nearest import UnknownLayoutError
@@ -74,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"The draft of a mapping is in {options.map}: replace each ? in it, then run the command again.")
         return 1
     print(f"{options.source} is in {options.folder}: {card['kind']}, {card['parameters']:,} parameters")
+    if card.get("tokenizer") == "ids":
+        print(WITHOUT_TOKENIZER)
     for note in card.get("notes", ()):
         print(Message.from_json(note))
     return 0

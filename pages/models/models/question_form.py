@@ -11,12 +11,13 @@ from headlight.language import localized, say, say_message
 from pages.models.model_store import ImportRequest
 from pages.shared import prose
 from pages.shared.view.fields import Kept
-from transformer_core.checkpoints.candidates import CandidateLoss
+from transformer_core.checkpoints.candidates import CandidateLoss, undecided_options
 from transformer_core.checkpoints.layout import UndecidedError
 from transformer_core.errors import HeadlightError
 
 MOST_LISTED = 10  # combinations, the lowest losses
 _TEXT = Kept("import-text", "")  # on which the losses are measured
+_REQUEST = Kept("import-answered")  # the request that the answers belong to
 _LOSSES = Kept("import-losses")  # of a request: (request, losses)
 
 
@@ -29,10 +30,14 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
     prose.small(
         say(
             "Its files leave something open. If you do not know it, compare the losses on a text like those that the "
-            "model was trained on: with the correct choice the loss is by far the lowest."
+            "model was trained on: the correct choice has the lowest loss."
         )
     )
     answers = {question.option: Kept(f"import-answer-{question.option}") for question in error.questions}
+    if _REQUEST.value is not request:  # answers for another model
+        for answer in answers.values():
+            answer.pop()
+        _REQUEST.set(request)
     meanings = field_notes()
     for question in error.questions:
         with st.container(gap="xsmall"):
@@ -43,15 +48,23 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
                 question.candidates,
                 name=_in_words,
                 shown=_valid(answers[question.option].value, question.candidates),
+                index=None,
+                placeholder=say("Choose"),
                 label_visibility="collapsed",
             )
     _TEXT.text_area(
         say("A text like those in training"),
         height=100,
-        help=say("For a model that transforms one text into another: source and target, separated by a tab."),
+        help=say("For a model that transforms one text into another: a source, a tab and a target on each line."),
     )
+    chosen = {
+        question.option: _valid(answers[question.option].value, question.candidates) for question in error.questions
+    }
+    missing = ", ".join(option for option, value in chosen.items() if value is None)
+    if missing:
+        prose.small(say("Before the import, choose {options}, or compare the losses.", options=missing))
     with st.container(horizontal=True):
-        is_complete = st.button(say("Import"), type="primary", key="import-answers")
+        is_complete = st.button(say("Import"), type="primary", key="import-answers", disabled=bool(missing))
         is_measured = st.button(say("Compare the losses"), key="import-losses-button")
         st.button(say("Discard"), key="import-discard", on_click=discard)
     if is_measured:
@@ -59,15 +72,11 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
     measured = _LOSSES.value
     if measured and measured[0] is request:
         _draw_losses(measured[1], [*answers])
-    if not is_complete:
-        return None
-    return {
-        question.option: _valid(answers[question.option].value, question.candidates) for question in error.questions
-    }
+    return chosen if is_complete else None
 
 
 def _measure(request: ImportRequest, answers: Mapping[str, Kept]) -> None:
-    """Measure the loss with each combination of answers, and choose the lowest."""
+    """Measure the loss with each combination of answers, and choose what the lowest one determines."""
     text = _TEXT.value.strip()
     if not text:
         prose.warning(say("Type a text first."))
@@ -79,9 +88,10 @@ def _measure(request: ImportRequest, answers: Mapping[str, Kept]) -> None:
         prose.warning(prose.sentence(error))
         return
     _LOSSES.set((request, losses))
-    if losses and math.isfinite(losses[0].loss):
+    if losses:
+        unclear = undecided_options(losses)
         for option, value in losses[0].options.items():
-            answers[option].set(value)
+            answers[option].set(None if option in unclear else value)
     st.rerun()
 
 
@@ -99,10 +109,18 @@ def _draw_losses(losses: list[CandidateLoss], options: list[str]) -> None:
             rows.append(("hl-lowest", prose.each("<td>{}</td>", [*values, lowest])))
     heads = [*options, say("loss (nats per token)")]
     prose.html("{}", prose.table(heads, prose.each("<tr class='{}'>{}</tr>", rows), "hl-losses"))
+    if unclear := undecided_options(losses):
+        prose.small(
+            say(
+                "These losses do not determine {options}: the text is too short or unlike the training text, or the "
+                "choices differ too little.",
+                options=", ".join(unclear),
+            )
+        )
 
 
 def _valid(value: Any, candidates: tuple[Any, ...]) -> Any:
-    return value if value in candidates else candidates[0]
+    return value if value in candidates else None
 
 
 def _in_words(value: object) -> str:

@@ -65,7 +65,7 @@ def test_the_characters_of_a_microgpt(tmp_path: Path):
         assert tokenizer.labels(ids) == ["<bos>", "B", "A"]
         tokenizer.save(tmp_path / "saved")
         assert load_tokenizer(tmp_path / "saved").decode([*ids, bos]) == "BA"
-        assert len(notes) == 1  # on the number of heads
+        assert len(notes) == 2  # on the number of heads, and on the chosen activation
     nested = {"config": {"n_head": 2, "n_embd": WIDTH}, "uchars": characters, "state_dict": content}
     path.write_text(json.dumps(nested))
     model, tokenizer = tc.load(path, options=options)

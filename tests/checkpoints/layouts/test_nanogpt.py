@@ -142,7 +142,9 @@ def test_mingpt_has_the_gelu_of_tanh_and_its_heads_are_asked_for(tmp_path: Path)
     weights["lm_head.weight"] = torch.randn(61, 36)
     masks = {f"transformer.h.{i}.attn.bias": torch.ones(1, 1, 20, 20).tril() for i in range(2)}
     torch.save(weights | masks, tmp_path / "model.pt")
-    with pytest.raises(UndecidedError, match=r"recognized as nanoGPT or minGPT, .* do not determine n_heads") as caught:
+    with pytest.raises(CheckpointError, match="no field 'heads'; did you mean n_heads"):
+        tc.load(tmp_path, options={"heads": 6})
+    with pytest.raises(UndecidedError, match=r"as nanoGPT or minGPT, .* n_heads; .* --set n_heads=\.\.\.\. ") as caught:
         tc.load(tmp_path)
     (question,) = caught.value.questions
     assert question.option == "n_heads" and set(question.candidates) == {1, 2, 3, 4, 6, 9}
@@ -151,7 +153,10 @@ def test_mingpt_has_the_gelu_of_tanh_and_its_heads_are_asked_for(tmp_path: Path)
     with torch.inference_mode():
         model = tc.load(tmp_path, options={"n_heads": 3}, on_note=notes.append)[0]
         torch.testing.assert_close(model(tokens), expected, rtol=1e-4, atol=1e-4)
-        assert [str(note) for note in notes] == ["Read with the tanh approximation of GELU, as in minGPT."]
+        assert [str(note) for note in notes] == [
+            "Read with the tanh approximation of GELU, as in minGPT.",
+            "n_heads is 3, as chosen.",
+        ]
         for config in (
             {"n_heads": 3},
             {"model_type": "nanogpt", "n_head": 3, "activation": "gelu_new"},
