@@ -99,13 +99,6 @@ class ImportRequest:
         names = [*self.files]
         return self.source or ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
 
-    @property
-    def stem(self) -> str:
-        """The name of the largest file without its ending, from which the model gets its name."""
-        largest = max(self.files, key=lambda name: self.files[name].seek(0, SEEK_END))
-        folder, _, name = largest.replace("\\", "/").rpartition("/")
-        return folder.rpartition("/")[2] or Path(name).stem
-
     def run(self, on_progress: "OnProgress") -> str:
         """Import the model, and return its name here.
 
@@ -114,9 +107,10 @@ class ImportRequest:
             UnknownLayoutError: the names of its weights are of no known layout.
             HeadlightError: it cannot be loaded or written.
         """
-        if self.source:
-            return bring_in(self.source, options=self.options, on_progress=on_progress)
-        return unpack(self.files, self.stem, options=self.options, on_progress=on_progress)
+        with self._opened() as files:
+            if files:
+                return unpack(files, _stem(files), options=self.options, on_progress=on_progress)
+        return bring_in(self.source, options=self.options, on_progress=on_progress)
 
     def losses(self, text: str) -> "list[CandidateLoss]":
         """Return the loss on a text for each combination of answers to the open questions.
@@ -127,12 +121,32 @@ class ImportRequest:
         from transformer_core.checkpoints.archive import put
         from transformer_core.checkpoints.candidates import MOST_SECONDS, candidate_losses
 
-        with forwards.one_of_few():
-            if self.source:
-                return candidate_losses(self.source, text, options=self.options)
+        with forwards.one_of_few(), self._opened() as files, TemporaryDirectory() as folder:
             most = SECONDS_IF_SHARED if owners.is_shared() else MOST_SECONDS
-            with TemporaryDirectory() as folder:
-                return candidate_losses(put(self.files, Path(folder)), text, options=self.options, max_seconds=most)
+            location = put(files, Path(folder)) if files else self.source
+            return candidate_losses(location, text, options=self.options, max_seconds=most)
+
+    @contextmanager
+    def _opened(self) -> "Iterator[Mapping[str, BufferedIOBase]]":
+        """Open the files of a model that are uploaded or in a zip file; none for another source."""
+        from transformer_core.checkpoints.load import typed_path
+
+        path = typed_path(self.source) if self.source and not owners.is_shared() else Path()
+        if path.suffix.lower() == ".zip" and isfile(path):
+            try:
+                with path.open("rb") as file:
+                    yield {path.name: file}
+            except OSError as error:
+                raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+        else:
+            yield self.files
+
+
+def _stem(files: Mapping[str, BufferedIOBase]) -> str:
+    """Return the name of the largest file without its ending, from which the model gets its name."""
+    largest = max(files, key=lambda name: files[name].seek(0, SEEK_END))
+    folder, _, name = largest.replace("\\", "/").rpartition("/")
+    return folder.rpartition("/")[2] or Path(name).stem
 
 
 def unpack(

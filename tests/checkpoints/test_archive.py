@@ -200,7 +200,7 @@ def test_a_zip_file_that_is_cut_off_or_damaged(ours: Path, tmp_path: Path):
 
 
 def test_no_model(tmp_path: Path, ours: Path):
-    assert "does not contain config.json" in refusal(zipped({"photo.json": b"{}"}), tmp_path / "new")
+    assert "neither config.json nor weights" in refusal(zipped({"photo.json": b"{}"}), tmp_path / "new")
     assert "does not contain weights (.safetensors)" in refusal(zipped({"config.json": b"{}"}), tmp_path / "new")
     for name, sentence in (
         ("config.json", "config.json is not valid JSON"),

@@ -39,6 +39,6 @@ def test_nothing_is_left_of_what_fails(foreign: Path, tmp_path: Path):
     (foreign / "model.safetensors").write_bytes(b"?")
     with pytest.raises(CheckpointError, match="damaged or truncated"):
         bring_in(str(foreign), tmp_path / "mine")
-    with pytest.raises(CheckpointError, match="there is no folder"):
+    with pytest.raises(CheckpointError, match="there is no file or folder"):
         bring_in(str(tmp_path / "no where"), tmp_path / "mine")
     assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]

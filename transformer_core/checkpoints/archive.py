@@ -156,18 +156,20 @@ def _without_path(folder: Path) -> Iterator[None]:
 
 
 def _put(files: Files, folder: Path, name: str, max_bytes: int) -> Path:
-    """Write the files of a model into one folder; return the folder, or the file if there is only one, of this name."""
+    """Write the files of a model into one folder; return the folder, or the file of this name if there is only one."""
     if isinstance(files, Mapping) and len(files) != 1:
         _extract(_Uploads(files), folder, max_bytes)
         return folder
-    file = next(iter(files.values())) if isinstance(files, Mapping) else files
+    given, file = next(iter(files.items())) if isinstance(files, Mapping) else ("", files)
     file.seek(0)
     head = file.read(N_BYTES)
     file.seek(0)
-    is_other = not head.startswith(_ZIP) and bool(other_kind(head))  # a known kind of file, not of weights
-    if kind_in(BytesIO(head)) or is_other:
-        _copy(file, folder / name, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
-        return folder / name
+    ending = PurePosixPath(given).suffix
+    is_zip = head.startswith(_ZIP) or (ending.lower() in ("", ".zip") and not other_kind(head))
+    if kind_in(BytesIO(head)) or not is_zip:
+        path = folder / f"{name.removesuffix(ending)}{ending}"
+        _copy(file, path, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
+        return path
     with zipfile.ZipFile(_Careful(file)) as archive:
         _extract(archive, folder, max_bytes)
     return folder
@@ -246,7 +248,9 @@ def _chosen(archive: "zipfile.ZipFile | _Uploads", max_bytes: int) -> list[zipfi
     places = places or [PurePosixPath(info.filename).parent for info in files if kinds.get(info.filename)]
     if not places:
         raise CheckpointError(
-            "this file does not contain {config}, so it is not a model; zip the folder of a model", config=CONFIG
+            "this is not a model: it contains neither {config} nor weights; choose the files of a model, or zip "
+            "its folder",
+            config=CONFIG,
         )
     place = min(places, key=lambda place: len(place.parts))
     siblings = [info for info in files if PurePosixPath(info.filename).parent == place]

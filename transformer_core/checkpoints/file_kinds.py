@@ -7,6 +7,7 @@ from typing import IO, Literal
 
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.reasons import reason
+from transformer_core.text.ids import META
 
 FileKind = Literal["safetensors", "torch", "llm.c", "json"]
 N_BYTES = 512  # at the beginning of a file, which determine its format
@@ -149,6 +150,12 @@ def weights_kind(path: Path) -> FileKind:
         if not path.is_file():
             raise CheckpointError("{path} is missing; copy or download the model again", path=path) from error
         raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+    if path.name == META:
+        raise CheckpointError(
+            "{path} contains the vocabulary of a model, not its weights; choose both files, such as ckpt.pt and {name}",
+            path=path,
+            name=META,
+        )
     if not head:
         raise CheckpointError("{path} is empty; copy or download it again", path=path)
     if what := other_kind(head):

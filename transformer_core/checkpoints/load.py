@@ -156,7 +156,10 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
             "{source} is a web address; download the model, and give the path of its folder", source=source
         )
     if hub_id is None:
-        return ModelLocation(folder, str(folder))  # reading it will report that it is missing
+        raise CheckpointError(
+            "there is no file or folder {path!r}; give a path on this machine, or an id of the Hub (owner/name)",
+            path=str(folder),
+        )
     try:
         folder, commit = fetch(hub_id, on_progress)
     except CheckpointError as error:
