@@ -15,9 +15,9 @@ NOT_ONE = Message(
     "Some rows do not sum to 1, as with dropout in training mode; call model.eval() first. Weights above 1 are shown "
     "as 1."
 )
-_NO_LAYERS = Message(
-    "{name} has no layers: a model of the transformers library returns its patterns only after "
-    "model.set_attn_implementation(“eager”)"
+_NO_PATTERNS = Message(
+    "{name} has no patterns: a model of the transformers library returns them with output_attentions=True, if it was "
+    "loaded with attn_implementation=“eager” or after model.set_attn_implementation(“eager”)"
 )
 _TOLERANCE = 2e-2  # of the sum of a row, in half precision
 _LARGEST = 2.0  # a weight, with dropout of one half
@@ -160,7 +160,7 @@ def of_steps(name: str, steps: Any, beam_indices: Any = None) -> Any:
     from headlight.viewing.generated import join_steps
 
     if not steps[0]:
-        raise ArgumentError(Message(_NO_LAYERS, name=_title(name)))
+        raise ArgumentError(Message(_NO_PATTERNS, name=_title(name)))
     rows = [0] * len(steps) if beam_indices is None else [int(row) for row in beam_indices[0] if row >= 0]
     steps = steps[: len(rows)]
     n_queries = sum(step[0].shape[2] for step in steps)
@@ -181,8 +181,8 @@ def _title(name: str) -> str:
 
 
 def _stacked(name: str, attention: Any) -> Float[np.ndarray, "layer head query key"]:
-    if isinstance(attention, tuple | list) and not attention:
-        raise ArgumentError(Message(_NO_LAYERS, name=name))
+    if isinstance(attention, tuple | list) and all(layer is None for layer in attention):
+        raise ArgumentError(Message(_NO_PATTERNS, name=name))
     try:
         layers = [as_array(layer) for layer in attention]
     except (TypeError, ValueError) as error:

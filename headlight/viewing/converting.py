@@ -4,6 +4,7 @@ from typing import Any
 
 from torch import nn
 
+from headlight.analysis.trace.viewed_model import SHOW
 from headlight.viewing.labels import tokenizer_of
 from headlight.viewing.reading import check_transformers
 from transformer_core.checkpoints.checkpoint import refuse_other_tokenizer
@@ -33,10 +34,7 @@ def from_transformers(model: nn.Module, tokenizer: Any = None) -> tuple[Transfor
     try:
         ours, ids = load(model)
     except CheckpointError as error:
-        raise CheckpointError(
-            "{error}; hl.show(model, tokenizer, text) shows the attention patterns that transformers computes",
-            error=error,
-        ) from error
+        raise CheckpointError(SHOW, error=error) from error
     if tokenizer is None:
         return ours, ids
     own = tokenizer_of(tokenizer)

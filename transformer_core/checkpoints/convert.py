@@ -18,7 +18,7 @@ from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.placement import put
 from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError, mark
 from transformer_core.model.transformer import Transformer, assemble
 
 PlaceParameter = Callable[[str, Tensor], Tensor]
@@ -29,6 +29,7 @@ OnNote = Callable[[Message], object]
 
 _LORA = re.compile(r"(.*\.)?(lora_\w+|ia3_l|base_layer|modules_to_save|original_module)\..+")
 _NO_HEAD = Message("It has no language-modelling head, so it makes no predictions.")
+NO_TYPE = mark("{where} has no model_type; add that of its family, such as “gpt2” or “llama”")
 _PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
@@ -99,14 +100,12 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
         if layout.model_type == model_type:
             return layout.family
     if not isinstance(model_type, str) or model_type not in FAMILIES:
-        families = ", ".join(sorted({*FAMILIES, *(layout.model_type for layout in LAYOUTS)}))
         if model_type is None:
-            raise CheckpointError("{where} has no model_type; supported are {families}", where=where, families=families)
+            raise CheckpointError(NO_TYPE, where=where)
         raise UnsupportedModelError(
-            "{where} has model_type {model_type!r}, which is not supported; supported are {families}",
+            "{where} has model_type {model_type!r}, which is not supported",
             where=where,
             model_type=model_type,
-            families=families,
         )
     return FAMILIES[model_type]
 

@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign, read_json
-from transformer_core.checkpoints.families import FAMILIES
+from transformer_core.checkpoints.convert import NO_TYPE
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.layout import Layout, SavedModel, describe
 from transformer_core.checkpoints.layouts import LAYOUTS
@@ -217,9 +217,7 @@ def _recognized(saved: SavedModel, model_type: object, where: str | Message) -> 
             model_type=model_type,
         )
     if saved.config:
-        raise CheckpointError(
-            "{where} has no model_type; supported are {families}", where=where, families=", ".join(sorted(FAMILIES))
-        )
+        raise CheckpointError(NO_TYPE, where=where)
     raise unknown_layout(where, saved.weights)
 
 

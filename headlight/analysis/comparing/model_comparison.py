@@ -13,9 +13,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from headlight.analysis.comparing.their_values import TheirValues, recording
+from headlight.analysis.trace.viewed_model import SHOW
 from headlight.analysis.walkthrough.proving import TOLERANCES
 from transformer_core.checkpoints.module_pairs import ModulePair, module_pairs
-from transformer_core.errors import ArgumentError
+from transformer_core.errors import ArgumentError, CheckpointError, UnsupportedModelError
 from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer, check_model
 
@@ -96,7 +97,10 @@ def compare_models(
         ArgumentError: the two have no value in common that could be compared.
     """
     check_model(ours)
-    pairs = {pair.ours: pair for pair in module_pairs(ours, theirs, options)}
+    try:
+        pairs = {pair.ours: pair for pair in module_pairs(ours, theirs, options)}
+    except UnsupportedModelError as error:
+        raise CheckpointError(SHOW, error=error) from error
     real = [_is_real(text, ours.config.pad_id) for text in tokens]
     run = run or (_run_of_library(real) if hasattr(getattr(theirs, "config", None), "to_dict") else _run)
     dtype = str(next(ours.parameters()).dtype).removeprefix("torch.")

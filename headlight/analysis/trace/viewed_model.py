@@ -8,6 +8,9 @@ from torch import Tensor, nn
 
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
+
+SHOW = mark("{error}; hl.show(model, tokenizer, text) shows the attention patterns that transformers computes")
 
 
 class ViewedModel(nn.Module, ABC):

@@ -101,7 +101,11 @@ def test_head_view_begins_with_lines_of_all_heads_of_a_layer():
         ({"cross_attention": LAYERS, "decoder_tokens": TOKENS}, "cross needs encoder_tokens"),
         ({"decoder_attention": LAYERS}, "decoder needs decoder_tokens"),
         ({"attention": LAYERS, "tokens": TOKENS[1:]}, "has 4 queries, but there are 3 tokens"),
-        ({"attention": (), "tokens": TOKENS}, "attention has no layers: .*set_attn_implementation"),
+        ({"attention": (), "tokens": TOKENS}, "attention has no patterns: .*set_attn_implementation"),
+        (
+            {"attention": (None, None), "tokens": TOKENS},
+            "no patterns: .* output_attentions=True, .*implementation=“eager”",
+        ),
         ({"attention": [torch.rand(2, 4, 4, 4)], "tokens": TOKENS}, "several texts"),
         ({"attention": [torch.rand(4, 4)], "tokens": TOKENS}, "layers of shape"),
         ({"attention": [9 * LAYERS[0]], "tokens": TOKENS}, "values from .* give the weights after the softmax"),
@@ -126,7 +130,7 @@ def test_contradictory_arguments_are_refused(arguments: dict[str, Any], message:
         ({"attentions": LAYERS, "tokens": TOKENS, "attention": "cross"}, "no attention cross; there are: encoder"),
         ({"attentions": LAYERS, "tokens": TOKENS, "measure": "length"}, "no measure length; there are: entropy"),
         ({"attentions": LAYERS, "tokens": TOKENS, "figure": "heatmap"}, "no figure heatmap; there are: cells, lines"),
-        ({"cross_attentions": ((), ()), "tokens": TOKENS, "encoder_tokens": TOKENS}, "cross_attention has no layers"),
+        ({"cross_attentions": ((), ()), "tokens": TOKENS, "encoder_tokens": TOKENS}, "cross_attention has no patterns"),
         ({"attentions": LAYERS, "tokens": TOKENS, "head": [0, 4]}, "layer 0 with heads"),
     ],
 )
