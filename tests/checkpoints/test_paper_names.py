@@ -126,6 +126,30 @@ def test_the_tokenizers_of_hkproj_are_read_on_the_sides_that_they_fit(tmp_path: 
         tc.load(place, options={"n_heads": 3})
 
 
+def test_vocabularies_of_one_size_are_told_apart_by_their_names(tmp_path: Path):
+    """The order is a convention with a note, unless the program's config.py names the source."""
+    saved("hkproj", tmp_path / "model.pt", (7, 7))
+    for language, words in {"de": "die Katze schläft", "en": "the cat sleeps"}.items():
+        write_tokenizer(tmp_path / f"tokenizer_{language}.json", words)
+    notes: list[str] = []
+
+    def source_words() -> list[str]:
+        notes.clear()
+        model, tokenizer = tc.load(tmp_path, options={"n_heads": 3}, on_note=lambda note: notes.append(str(note)))
+        tc.save(tmp_path / "ours", model, tokenizer, {"name": "a", "title": "A", "kind": "encoder-decoder"})
+        again = tc.load(tmp_path / "ours")[1]
+        assert again.tokens([5]) == tokenizer.tokens([5]) and again.target.tokens([5]) == tokenizer.target.tokens([5])
+        return tokenizer.tokens([5]) + tokenizer.target.tokens([5])
+
+    assert source_words() == ["cat", "Katze"]
+    assert any("tokenizer_en.json is read as the source's" in note for note in notes)
+    (tmp_path / "config.py").write_text('return {"lang_src": "de", "lang_tgt": "en"}\nraise SystemExit')
+    assert source_words() == ["Katze", "cat"] and not any("same size" in note for note in notes)
+    (tmp_path / "tokenizer_en.json").unlink()
+    assert tc.load(tmp_path, options={"n_heads": 3}, on_note=lambda note: notes.append(str(note)))[1].kind == "ids"
+    assert any("tokenizer_de.json are not used" in note for note in notes)
+
+
 def test_files_that_are_named_like_a_tokenizer_are_not_one(tmp_path: Path):
     saved("annotated", tmp_path / "model.pt")
     for name in ("tokenizer.py", "tokenizer_en.json", "vocab.bpe"):
