@@ -174,13 +174,15 @@ def bring_in(source: str, *, options: Mapping[str, Any] | None = None, on_progre
     """
     from headlight.viewing.folder import write_viewed
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
+    from transformer_core.checkpoints.bring_in import title_of
     from transformer_core.checkpoints.load import find
 
     if owners.is_shared():
         raise CheckpointError("on a shared server, models are imported as files only; its operator can import others")
     location = find(source, on_progress)
-    called = Path(str(location.name) if location.commit is None else str(location.name).partition("@")[0])
-    with _free_name(called.stem if isfile(location.folder) else called.name) as name:
+    title = title_of(str(location.name))
+    is_of_file = isfile(location.folder) and title == location.folder.name
+    with _free_name(Path(title).stem if is_of_file else title) as name:
         folder = models.folder() / name
         bring_in_folder(location, folder, options=options, on_progress=on_progress, otherwise=write_viewed)
     return name

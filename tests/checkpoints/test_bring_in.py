@@ -31,7 +31,7 @@ def test_a_foreign_folder_gets_a_card_and_one_of_ours_keeps_its_own(foreign: Pat
     tc.save(tmp_path / "ours", model, tokenizer, {"title": "Ours", "heads": [{"does": "Nothing."}]})
     card = bring_in(str(tmp_path / "ours"), tmp_path / "copy")
     assert (card["title"], card["heads"]) == ("Ours", [{"does": "Nothing."}])
-    for name in ("owner/model", "owner/model@main", "/some/where/model/", "C:\\models\\model", "model"):
+    for name in ("owner/model", "owner/model@main", "/some/model/", "C:\\models\\model", "model", "model/ckpt.pt"):
         assert card_of(foreign, model, tokenizer, name=name)["title"] == "model"
 
 

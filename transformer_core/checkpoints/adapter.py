@@ -21,6 +21,7 @@ from transformer_core.errors import CheckpointError, Message
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 
 _KEY = re.compile(r"(?P<module>.+)\.lora_(?P<factor>[AB])(\.default)?\.weight")
+MERGED = Message("The adapter was merged into its base model, {base}.")
 _WRAPPERS = re.compile(r"(modules_to_save|base_layer|original_module)\.(default\.)?")
 _UNSUPPORTED = {  # options that change the computation, by the names of their methods
     "use_dora": "DoRA",

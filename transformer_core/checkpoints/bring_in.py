@@ -1,6 +1,7 @@
 """Importing a model as a checkpoint folder."""
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,11 @@ EXAMPLES = {
 }
 WITHOUT_BLANKS = ("The animal didn't cross the street because it was too tired.", "Paris is the capital of France.")
 WITHOUT_TOKENIZER = Message("Imported without a tokenizer, so its texts are token ids.")
+_USUAL_NAME = re.compile(  # of files of weights, which do not tell models apart
+    r"(ckpt|checkpoint|model|pytorch_model|lit_model|consolidated|weights|state_dict|best|last|final)([-_.]\d[\w-]*)?"
+    r"\.(bin|chkpt|ckpt|json|pt|pth|safetensors)",
+    re.IGNORECASE,
+)
 
 WriteUnsupported = Callable[[Path, Path, str, UnsupportedModelError], dict[str, Any]]
 """Writes a model that this library does not compute into an empty folder, and returns its card.
@@ -115,9 +121,15 @@ def card_of(
     return card
 
 
+def title_of(name: str) -> str:
+    """Return the title of a model: the last part of its id or path, or the folder of a file such as ckpt.pt."""
+    folder, _, last = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")
+    return (_USUAL_NAME.fullmatch(last) and folder.rpartition("/")[2]) or last or name
+
+
 def new_card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[Message]) -> dict[str, Any]:
     """Return the card of an imported model; arguments as for `card_of`."""
-    title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
+    title = title_of(name)
     description = [Message("Imported from {name}.", name=name)]
     if tokenizer.kind == "ids":
         description.append(WITHOUT_TOKENIZER)

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import nn
 
-from transformer_core.checkpoints.adapter import Adapter, Merged, is_adapter, read_adapter
+from transformer_core.checkpoints.adapter import MERGED, Adapter, Merged, is_adapter, read_adapter
 from transformer_core.checkpoints.checkpoint import (
     CONFIG,
     is_foreign,
@@ -188,7 +188,7 @@ def _read_foreign(
     if adapter is not None:
         weights = Merged(weights, adapter)
         values = weights.described(values)
-        on_note(Message("The adapter was merged into its base model, {base}.", base=adapter.base))
+        on_note(Message(MERGED, base=adapter.base))
         with_tokenizer = source.folder if has_tokenizer(source.folder) else with_tokenizer
     config = family_of(values, where=where).config(values, where=f"{where}: {CONFIG}")
     tokenizer = opened.tokenizer or tokenizer_in(

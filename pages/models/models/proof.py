@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.language import say
 from pages.models import model_store
-from pages.shared import prose
+from pages.shared import models, prose
 from pages.shared.models import ModelCard
 from transformer_core.config import Architecture, ModelConfig
 
@@ -14,10 +14,23 @@ _CLASSES: dict[Architecture, str] = {
     "encoder_only": "AutoModelForMaskedLM",
     "encoder_decoder": "AutoModelForSeq2SeqLM",
 }
+_IMPORTED_FROM = """\
+import sys
+
+sys.path.append({folder!r})  # the folder of Headlight
+
+"""
 _OF_LIBRARY = """\
 from transformers import {name}
 
 theirs = {name}.from_pretrained({source!r}, dtype=torch.float32)
+"""
+_OF_ADAPTER = """\
+from peft import PeftModel
+from transformers import {name}
+
+base = {name}.from_pretrained({base!r}, dtype=torch.float32)
+theirs = PeftModel.from_pretrained(base, {source!r}).merge_and_unload()
 """
 _OF_PROGRAMS = {  # how a program builds its model from its own file, by the model_type of its layout
     "nanogpt": """\
@@ -74,13 +87,27 @@ def show(card: ModelCard) -> None:
                 "print the largest difference at each site, in the order of the forward pass."
             )
         )
-        st.code(lines(card.path, name, str(values.get("format", "")), card.config), language="python", wrap_lines=True)
+        code = lines(card.path, name, str(values.get("format", "")), card.config, _base(card.path))
+        st.code(code, language="python", wrap_lines=True)
         prose.small(say("They print, for example:"))
         st.code(_PRINTED.format(stack="encoder" if card.config.has_encoder else "decoder"), language=None)
-        prose.small(say("If both differ, the last line names the first site that does."))
+        prose.small(
+            say(
+                "If any values differ, the last line names the first site where they do. Run the lines in the folder "
+                "of the original program, with the Python that runs Headlight."
+            )
+        )
 
 
-def lines(path: str, source: str, model_format: str, config: ModelConfig) -> str:
+def _base(path: str) -> str:
+    """Return the base model of an adapter that was imported; "" for other models."""
+    from transformer_core.checkpoints.adapter import MERGED
+
+    notes = (note for note in model_store.import_notes(path) if note.template == MERGED.template)
+    return next((str(note.values["base"]) for note in notes), "")
+
+
+def lines(path: str, source: str, model_format: str, config: ModelConfig, base: str = "") -> str:
     """Return the lines for a model.
 
     Args:
@@ -88,6 +115,7 @@ def lines(path: str, source: str, model_format: str, config: ModelConfig) -> str
         source: where it was imported from: a path, an id of the Hub, or the name of an upload.
         model_format: of the source: a model_type of the `transformers` library, or of a layout.
         config: of the model.
+        base: path or id of the base model of an adapter; "": it is a whole model.
     """
     from transformer_core.checkpoints.families import FAMILIES
     from transformer_core.checkpoints.mapping.rules import MAPPING
@@ -95,16 +123,17 @@ def lines(path: str, source: str, model_format: str, config: ModelConfig) -> str
     source = source if "/" in source or "\\" in source else f"path/to/{source}"
     name = _CLASSES[config.architecture] if config.unembed else "AutoModel"
     template = _OF_LIBRARY if model_format in FAMILIES else _OF_PROGRAMS.get(model_format, _OF_OTHERS)
+    template = _OF_ADAPTER if base else template
     sizes = [config.input_vocab_size, *([config.vocab_size] if config.architecture == "encoder_decoder" else [])]
     n = min(N_TOKENS, config.max_seq_len)
     texts = [f"torch.randint({_ids(size, config.pad_id)}, (1, {n}))" for size in sizes]
-    given = f', options=tc.read_card({path!r})["options"]' if model_format == MAPPING else ""
+    given = f', options=tc.read_card({str(models.place_of(path))!r})["options"]' if model_format == MAPPING else ""
     return (
-        "import torch\n"
-        f"{template.format(name=name, source=source, c=config)}\n"
+        f"{'' if models.IS_INSTALLED else _IMPORTED_FROM.format(folder=str(models.APP))}import torch\n"
+        f"{template.format(name=name, source=source, base=base, c=config)}\n"
         "import headlight as hl\n"
         "import transformer_core as tc\n\n"
-        f"ours, _ = tc.load({path!r})\n"
+        f"ours, _ = tc.load({str(models.place_of(path))!r})\n"
         f"print(hl.compare_models(ours, theirs, {', '.join(texts)}{given}))\n"
     )
 

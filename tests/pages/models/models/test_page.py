@@ -419,7 +419,9 @@ def test_the_lines_of_the_proof_run(tmp_path: Path, capsys: pytest.CaptureFixtur
     exec(code, {})
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("decoder.blocks.0.hook_resid_pre") and printed[-1].startswith("No difference: ")
-    for model_format in ("nanogpt", "raschka_gpt", "other"):
-        code = proof.lines("a", "b'/\nimport os", model_format, tc.ModelConfig(vocab_size=9))
+    assert f"sys.path.append({str(models.APP)!r})" in code
+    for model_format, base in (("nanogpt", ""), ("raschka_gpt", ""), ("other", ""), ("gpt2", "c'/\nimport os")):
+        code = proof.lines("a", "b'/\nimport os", model_format, tc.ModelConfig(vocab_size=9), base)
         compile(code, "lines", "exec")
         assert "\nimport os" not in code, "a name that an uploaded card has"
+        assert ("PeftModel" in code) == bool(base)
