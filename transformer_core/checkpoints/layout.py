@@ -67,6 +67,7 @@ class Convention:
     option: str  # a field of ModelConfig
     value: Choice
     note: Message  # says which convention was used
+    others: tuple[Choice, ...] = ()  # usual values of other models of this layout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +88,21 @@ class UndecidedError(CheckpointError):
     Attributes:
         layout: the name of its layout.
         questions: each is answered by an option of `load`.
+        conventions: values that options of `load` replace.
     """
 
     def __init__(
-        self, template: str | Message, /, *, layout: str, questions: Sequence[Question], **values: Any
+        self,
+        template: str | Message,
+        /,
+        *,
+        layout: str,
+        questions: Sequence[Question],
+        conventions: Sequence[Convention],
+        **values: Any,
     ) -> None:
         super().__init__(template, layout=layout, **values)
-        self.layout, self.questions = layout, tuple(questions)
+        self.layout, self.questions, self.conventions = layout, tuple(questions), tuple(conventions)
 
 
 def having(*keys: str) -> Callable[[SavedModel], Mapping[str, Tensor] | None]:
@@ -164,7 +173,7 @@ def describe(
         description = _described(layout, saved, given, where)
         by_convention = [convention for convention in description.conventions if convention.option not in given]
         if open_questions := [question for question in description.questions if question.option not in given]:
-            raise _undecided(layout, open_questions, where)
+            raise _undecided(layout, open_questions, by_convention, where)
         fields = {
             **description.fields,
             **{convention.option: convention.value for convention in by_convention},
@@ -211,12 +220,15 @@ def _in_our_names(layout: Layout, settings: Mapping[str, Any], where: str | Mess
     return fields
 
 
-def _undecided(layout: Layout, questions: Sequence[Question], where: str | Message) -> UndecidedError:
+def _undecided(
+    layout: Layout, questions: Sequence[Question], conventions: Sequence[Convention], where: str | Message
+) -> UndecidedError:
     return UndecidedError(
         "{where} was recognized as {layout}, but its files do not determine {options}; choose with options={example}, "
         "or in a shell with {shell}. {reasons}",
         layout=layout.name,
         questions=questions,
+        conventions=conventions,
         where=where,
         options=", ".join(question.option for question in questions),
         example="{" + ", ".join(f'"{question.option}": ...' for question in questions) + "}",
@@ -296,6 +308,7 @@ def usual_heads(d_model: int, n_heads: int, name: str) -> Convention:
             name=name,
             d_model=d_model,
         ),
+        tuple(n for n in heads_question(d_model).candidates if n != n_heads),
     )
 
 

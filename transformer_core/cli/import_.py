@@ -1,9 +1,7 @@
 """`python -m transformer_core import`: import a model of another program as a checkpoint."""
 
 import argparse
-import json
 from pathlib import Path
-from typing import Any
 
 from transformer_core.cli.progress import LoadingProgress
 from transformer_core.errors import ArgumentError, CheckpointError, Message
@@ -57,10 +55,10 @@ def run(options: argparse.Namespace) -> int:
     """Load the model, save it, and print a summary; return 0."""
     from transformer_core.checkpoints.bring_in import WITHOUT_TOKENIZER, bring_in
     from transformer_core.checkpoints.mapping.draft import draft
-    from transformer_core.checkpoints.mapping.rules import MAPPING
+    from transformer_core.checkpoints.mapping.rules import MAPPING, option_of
     from transformer_core.checkpoints.nearest import UnknownLayoutError
 
-    given = dict(map(_option, options.set))
+    given = dict(map(option_of, options.set))
     if options.map is not None and options.map.exists():
         given[MAPPING] = _text_of(options.map)
     try:
@@ -87,14 +85,3 @@ def _text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ArgumentError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
-
-
-def _option(written: str) -> tuple[str, Any]:
-    """Return the name and the value of OPTION=VALUE: a value of JSON, or a text."""
-    name, sign, value = written.partition("=")
-    if not sign:
-        raise ArgumentError("--set takes OPTION=VALUE, such as n_heads=12; got {written!r}", written=written)
-    try:
-        return name.strip(), json.loads(value)
-    except ValueError:
-        return name.strip(), value.strip()

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -17,6 +19,7 @@ from transformer_core.errors import HeadlightError, Message, mark
 PENDING = Kept("import-pending")  # a request and its error, until the user decides what its files leave open
 _REQUEST = Kept("import-request")  # that a form has completed, to be imported by the next run
 _UPLOADS = Kept("import-uploads", 0)  # number of imports from files so far
+_OPTIONS = Kept("import-options", "")  # of the next import, as typed
 CANCELLED = mark("The import was cancelled; nothing was kept.")
 UPLOADED = mark(
     "All files of a model, chosen or dropped together: those of a Hugging Face folder, or weights and what belongs to "
@@ -30,7 +33,7 @@ def show() -> None:
     if note := state.MODELS_NOTE.pop():
         prose.info(note, icon=":material/check:")
     planned: ImportRequest | None = _REQUEST.pop()
-    request = _decide(*PENDING.value) if PENDING.value else _choose()
+    request = _decide(*PENDING.value) if PENDING.value else _with_options(_choose())
     formats.show()
     if request := request or planned:
         _run(request)
@@ -49,6 +52,29 @@ def _choose() -> ImportRequest | None:
     with by_file:
         request = _upload()
     return ImportRequest(source=source.strip()) if is_submitted and source.strip() else request
+
+
+def _with_options(request: ImportRequest | None) -> ImportRequest | None:
+    """Draw the input for options; return a request with them."""
+    from transformer_core.checkpoints.mapping.rules import option_of
+
+    with st.expander(say("Options")):
+        _OPTIONS.text_area(
+            say("One per line, such as n_heads = 12 or activation = gelu_tanh"),
+            help=say(
+                "For models without a config.json: values that replace the usual ones, which the notes on a model name."
+            ),
+            height=100,
+            max_chars=1000,
+        )
+    if request is None:
+        return None
+    try:
+        options: dict[str, Any] = dict(option_of(line) for line in _OPTIONS.value.splitlines() if line.strip())
+    except HeadlightError as error:
+        prose.warning(prose.sentence(error))
+        return None
+    return replace(request, options=options)
 
 
 def _upload() -> ImportRequest | None:
@@ -124,6 +150,7 @@ def _run(request: ImportRequest) -> None:
         prose.warning(say("This model could not be imported: {error}.", error=error))
         return
     PENDING.pop()
+    _OPTIONS.pop()
     _forget_files()
     _note_imported(name, models.available())
     st.rerun()

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -33,9 +34,11 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
             "model was trained on: the correct choice has the lowest loss."
         )
     )
+    conventions = [convention for convention in error.conventions if convention.others]
     answers = {question.option: Kept(f"import-answer-{question.option}") for question in error.questions}
+    replaced = {one.option: Kept(f"import-convention-{one.option}", one.value) for one in conventions}
     if _REQUEST.value is not request:  # answers for another model
-        for answer in answers.values():
+        for answer in (*answers.values(), *replaced.values()):
             answer.pop()
         _REQUEST.set(request)
     meanings = field_notes()
@@ -52,6 +55,14 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
                 placeholder=say("Choose"),
                 label_visibility="collapsed",
             )
+    if conventions:
+        with st.expander(say("Usual values")):
+            for convention in conventions:
+                prose.small(say_message(convention.note))
+                replaced[convention.option].selectbox(
+                    convention.option, (convention.value, *convention.others), name=_in_words
+                )
+    others = {one.option: value for one in conventions if (value := replaced[one.option].value) != one.value}
     _TEXT.text_area(
         say("A text like those in training"),
         height=100,
@@ -68,14 +79,14 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
         is_measured = st.button(say("Compare the losses"), key="import-losses-button")
         st.button(say("Discard"), key="import-discard", on_click=discard)
     if is_measured:
-        _measure(request, answers)
+        _measure(request, answers, others)
     measured = _LOSSES.value
     if measured and measured[0] is request:
         _draw_losses(measured[1], [*answers])
-    return chosen if is_complete else None
+    return {**chosen, **others} if is_complete else None
 
 
-def _measure(request: ImportRequest, answers: Mapping[str, Kept]) -> None:
+def _measure(request: ImportRequest, answers: Mapping[str, Kept], others: Mapping[str, Any]) -> None:
     """Measure the loss with each combination of answers, and choose what the lowest one determines."""
     text = _TEXT.value.strip()
     if not text:
@@ -83,7 +94,7 @@ def _measure(request: ImportRequest, answers: Mapping[str, Kept]) -> None:
         return
     try:
         with st.spinner(say("Running the model with each choice …"), show_time=True):
-            losses = request.losses(text)
+            losses = replace(request, options={**request.options, **others}).losses(text)
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
         return

@@ -135,10 +135,10 @@ def _activation(saved: SavedModel, has_bias: bool) -> Convention:
     if _is_untied(saved.weights) or isinstance(arguments, Settings):
         program = "build-nanogpt" if isinstance(arguments, Settings) else "minGPT"
         note = Message("Read with the tanh approximation of GELU, as in {program}.", program=program)
-        return Convention("activation", "gelu_tanh", note)
+        return Convention("activation", "gelu_tanh", note, ("gelu",))
     if (arguments and "bias" not in arguments) or _embeddings_are_not_decayed(saved):
         note = Message("Read with the tanh approximation of GELU, which nanoGPT used when this file was written.")
-        return Convention("activation", "gelu_tanh", note)
+        return Convention("activation", "gelu_tanh", note, ("gelu",))
     return Convention(
         "activation",
         "gelu",
@@ -146,6 +146,7 @@ def _activation(saved: SavedModel, has_bias: bool) -> Convention:
             "Read with the exact GELU, which nanoGPT has used since 2023-05-17; for an older model, choose "
             "activation gelu_tanh."
         ),
+        ("gelu_tanh",),
     )
 
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from transformer_core.checkpoints.family import Cut, Entry, as_it_is
 from transformer_core.config import ModelConfig
-from transformer_core.errors import Message
+from transformer_core.errors import ArgumentError, Message
 
 MAPPING, NOT_NEEDED, OPEN = "mapping", "-", "?"
 MOST_CHARACTERS = 100_000  # of a mapping
@@ -129,6 +129,18 @@ class TensorMapping:
         rule, entry = self.filled[name]
         first, *others = reversed(shapes[entry.key]) if rule.is_transposed else shapes[entry.key]
         return (first // len(rule.names), *others)
+
+
+def option_of(written: str) -> tuple[str, Any]:
+    """Return the name and the value of an option: "n_heads = 12".
+
+    Raises:
+        ArgumentError: there is no "=".
+    """
+    name, sign, value = written.partition("=")
+    if not sign:
+        raise ArgumentError("an option is NAME=VALUE, such as n_heads=12; got {written!r}", written=written)
+    return name.strip(), _value(value.strip())
 
 
 def _value(text: str) -> Any:

@@ -109,7 +109,7 @@ def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path,
     assert f"{kind}: " in words_of(app) and "3 models" in words_of(app)
     choices = {str(button.key) for button in app.button if str(button.key).startswith("choose-")}
     assert choices == {f"choose-{other}" for other in names(place) if other != name}
-    assert not app.warning and not app.expander
+    assert not app.warning and [part.label for part in app.expander] == ["Options"]
 
 
 def test_a_folder_is_brought_in_and_chosen(
@@ -117,7 +117,7 @@ def test_a_folder_is_brought_in_and_chosen(
 ):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(place / "none"))
     app = open_models()
-    assert "There is no trained model yet" in app.info[0].value
+    assert "There is no trained model yet. Import one below" in app.info[0].value
     app = bring_in(app, f"  {small_gpt2} ")
     assert app.info[0].value == "“Small GPT” was imported and is now chosen on all pages."
     assert view_of(app)["model"] == "small-gpt" and "your own" in words_of(app)
@@ -205,9 +205,18 @@ def test_what_the_files_leave_open_is_chosen_by_the_loss(place: Path, open_model
     assert "losses do not determine n_heads" in words_of(app), "the model was never trained"
     assert app.selectbox(key="import-answer-n_heads-box").value is None
     app.selectbox(key="import-answer-n_heads-box").set_value(3).run()
+    app.selectbox(key="import-convention-activation-box").set_value("gelu").run()
     app = pressed(app, "import-answers")
     assert "“mine” was imported" in app.info[0].value and app.file_uploader
-    assert tc.load(place / "mine")[0].config.n_heads == 3
+    config = tc.load(place / "mine")[0].config
+    assert (config.n_heads, config.activation) == (3, "gelu")
+    app.text_area(key="import-options-box").set_value("n_heads").run()
+    app = upload(app, "mine.pt", saved(weights_of(bias=True)))
+    assert "An option is NAME=VALUE" in app.warning[0].value
+    app.text_area(key="import-options-box").set_value("n_heads = 2\nactivation = relu").run()
+    app = upload(app, "mine.pt", saved(weights_of(bias=True)))
+    config = tc.load(place / "mine-2")[0].config
+    assert (config.n_heads, config.activation) == (2, "relu") and not app.text_area(key="import-options-box").value
 
 
 def test_an_unknown_layout_is_mapped(place: Path, open_models: OpenApp):
@@ -345,7 +354,7 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     shutil.copytree(place / "gaps", place / "odd")
     (place / "odd" / "card.json").write_text('{"heads": [{}]}')
     app = open_models()
-    assert app.expander[0].label == "5 folders are not usable models"
+    assert "5 folders are not usable models" in [part.label for part in app.expander]
     reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
     payload = {"empty": "no model.safetensors", "gpt": "a Hugging Face folder", "half": "no model.safetensors"}
     payload |= {"odd": "does not match the format", "torn": "card.json is nested too deeply"}
@@ -376,8 +385,8 @@ def test_shares_are_percents_of_all_the_parameters_that_its_weights_have(two_mod
     model, _ = tc.load(two_models / "en-fr")
     table = details.parameter_table(models.available()["en-fr"])
     n = sum(weights.numel() for weights in model.parameters())
-    assert table["parameters"].sum() == n and table["share"].sum() == pytest.approx(100)
-    assert table["share"].tolist() == pytest.approx([100 * of_part / n for of_part in table["parameters"]])
+    assert table["parameters"].sum() == n and table["share"].sum() == pytest.approx(1)
+    assert table["share"].tolist() == pytest.approx([of_part / n for of_part in table["parameters"]])
 
 
 @pytest.mark.usefixtures("checkpoints")
