@@ -32,7 +32,7 @@ def show(page: Page) -> None:
     elif cards:
         show_with_model(page, cards)
     else:
-        model_bar.no_models()
+        model_bar.no_models(can_import=page.subject == "models")
         if page.subject == "models":
             navigation.run()
 

@@ -121,7 +121,8 @@ def _page(data: HeadsData, view: View, measure: str, order: Order, reader: str) 
     start = Start(attention=view.attention, layer=view.layer, heads=(view.head,), measure=measure, order=order)
     with speaking(reader):
         computed_by = Message(model_bar.VIEWED if data.card.is_viewed else "")
-        return AttentionView(record_of(data.model_run, text, computed_by), start=start).page()
+        record = record_of(data.model_run, text, computed_by)
+        return AttentionView(record, start=start, title=f"{data.card.title}: {record.model}").page()
 
 
 def _order() -> None:

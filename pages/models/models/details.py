@@ -51,12 +51,12 @@ def show(card: ModelCard) -> None:
 
 
 def parameter_table(card: ModelCard) -> pd.DataFrame:
-    """Return the number of parameters in each part, and its share of the total in percent."""
+    """Return the number of parameters in each part, and its share of the total."""
     from headlight.figures.architecture.inventory import parameters_by_part
 
     counts = parameters_by_part(card.config)
     in_all = sum(counts.values())
-    rows = [(say(STACKS[stack]), say(part), n, 100 * n / in_all) for (stack, part), n in counts.items()]
+    rows = [(say(STACKS[stack]), say(part), n, n / in_all) for (stack, part), n in counts.items()]
     return pd.DataFrame(rows, columns=[say("stack"), say("part"), say("parameters"), say("share")])
 
 
@@ -139,7 +139,7 @@ def _parameters(card: ModelCard) -> None:
         size=in_words(model_store.n_bytes(card)),
     )
     prose.paragraph(facts)
-    share = st.column_config.ProgressColumn(format="%.1f%%", min_value=0.0, max_value=100.0)
+    share = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)  # as the browser writes it
     shown = table.style.format({say("parameters"): localized})
     st.dataframe(shown, hide_index=True, height="content", column_config={say("share"): share})
 

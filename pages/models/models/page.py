@@ -90,7 +90,7 @@ def show(card: ModelCard) -> None:
     whose = say("trained elsewhere") if card.is_imported else own
     prose.subheading(card.title, say("included with Headlight") if card.is_shipped else whose)
     measured_by = "exact-match" if card.config.architecture == "encoder_decoder" else "accuracy"
-    prose.paragraph(f"{_kind(card)}: {card.claim()}.", definitions(measured_by))
+    prose.paragraph(f"{_kind(card)}: {card.claim()}.", definitions(measured_by) if card.success else ())
     if card.guided_head is not None:
         layer, head = card.guided_head
         prose.paragraph(say(models.GUIDED, layer=layer, head=head), definitions("guided-head"))

@@ -35,6 +35,7 @@ def test_of_a_long_text_the_largest_of_each_block_is_saved(
     (header,) = re.findall(r'data-kind="json">(.*?)</script>', pages[-1])
     assert json.loads(header)["start"]["chosen"]["attention"] == "encoder"
     assert [group["attention"] for group in json.loads(header)["groups"]] == ["encoder", "decoder", "cross"]
+    assert json.loads(header)["title"].endswith(f": {TEXT}") and len(json.loads(header)["title"]) > len(TEXT) + 2
     monkeypatch.chdir(tmp_path)
     exec(compile(files["py"], "redraw.py", "exec"), again := dict[str, Any]())
     assert again["of_all"].patterns.shape == (2, 4, 3, 3)
