@@ -26,7 +26,7 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
     """Draw the form; return the answers after a press on Import."""
     prose.html(
         "<div class='hl-model'>{}</div>",
-        say("{model} has the layout of {layout}", model=request.title, layout=error.layout),
+        say("{model}: layout of {layout}", model=request.title, layout=error.layout),
     )
     prose.small(
         say(

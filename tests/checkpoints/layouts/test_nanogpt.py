@@ -144,7 +144,7 @@ def test_mingpt_has_the_gelu_of_tanh_and_its_heads_are_asked_for(tmp_path: Path)
     torch.save(weights | masks, tmp_path / "model.pt")
     with pytest.raises(CheckpointError, match="no field 'heads'; did you mean n_heads"):
         tc.load(tmp_path, options={"heads": 6})
-    with pytest.raises(UndecidedError, match=r"as nanoGPT or minGPT, .* n_heads; .* --set n_heads=\.\.\.\. ") as caught:
+    with pytest.raises(UndecidedError, match=r"as nanoGPT/minGPT, .* n_heads; .* --set n_heads=\.\.\.\. ") as caught:
         tc.load(tmp_path)
     (question,) = caught.value.questions
     assert question.option == "n_heads" and set(question.candidates) == {1, 2, 3, 4, 6, 9}
@@ -187,7 +187,7 @@ def test_the_loss_on_a_text_of_the_model_tells_its_heads(tmp_path: Path):
 def test_the_nearest_layout_of_unknown_weights_is_named(tmp_path: Path):
     weights = {f"net.{key.replace('c_attn', 'all')}": weight for key, weight in weights_of(bias=True).items()}
     torch.save(weights | {"net.h.0.x": torch.ones(1)}, tmp_path / "a.pt")
-    with pytest.raises(UnknownLayoutError, match="nearest is nanoGPT or minGPT, with 15 of 17 names") as caught:
+    with pytest.raises(UnknownLayoutError, match="nearest is nanoGPT/minGPT, with 15 of 17 names") as caught:
         tc.load(tmp_path)
     assert caught.value.nearest is not None
     assert caught.value.nearest.missing == ("transformer.h.*.attn.c_attn.bias", "transformer.h.*.attn.c_attn.weight")

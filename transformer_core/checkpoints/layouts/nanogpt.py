@@ -183,7 +183,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 LAYOUTS = (
     Layout(
-        name="nanoGPT or minGPT",
+        name="nanoGPT/minGPT",
         model_type="nanogpt",
         recognize=recognize,
         describe=describe,

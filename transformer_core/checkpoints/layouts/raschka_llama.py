@@ -211,7 +211,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 LAYOUTS = (
     Layout(
-        name="Raschka's Llama, Qwen3, Gemma 3 or OLMo 3",
+        name="Raschka's Llama/Qwen3/Gemma 3/OLMo 3",
         model_type="raschka_llama",
         recognize=recognize,
         describe=describe,
