@@ -19,6 +19,8 @@ from transformer_core.checkpoints.mapping.rules import MOST_CHARACTERS, shapes_o
 from transformer_core.checkpoints.nearest import UnknownLayoutError
 from transformer_core.errors import CheckpointError
 
+FolderOf = Callable[[str], Path]
+
 GPT2 = """\
 n_heads = 3  # not in the tensors
 norm_position = pre
@@ -47,7 +49,7 @@ NEW_NAMES = {
 
 
 @pytest.fixture(scope="session")
-def renamed(folder_of: Callable[[str], Path]) -> dict[str, Tensor]:
+def renamed(folder_of: FolderOf) -> dict[str, Tensor]:
     """The weights of a small GPT-2 under names of nobody."""
     weights = {}
     for key, weight in foreign.read(folder_of("gpt2"))[1].items():
@@ -73,7 +75,7 @@ def norms(text: str) -> str:
     return text.replace("layer.*.one.* = decoder.blocks.*.ln1.*", both)
 
 
-def test_a_mapping_opens_the_same_model(place: Path, folder_of: Callable[[str], Path]):
+def test_a_mapping_opens_the_same_model(place: Path, folder_of: FolderOf):
     theirs, tokens = foreign.ours(folder_of("gpt2")), foreign.batch("gpt2")
     ours, _ = tc.load(place, options={"mapping": norms(GPT2)})
     torch.testing.assert_close(ours(*tokens), theirs(*tokens))
@@ -128,7 +130,7 @@ def test_what_a_mapping_lacks(renamed: dict[str, Tensor]):
     assert problems("", shapes, {}) and problems("n_heads = [[[", shapes, {})
 
 
-def test_the_draft_of_an_unknown_layout_takes_over_what_fits(folder_of: Callable[[str], Path], tmp_path: Path):
+def test_the_draft_of_an_unknown_layout_takes_over_what_fits(folder_of: FolderOf, tmp_path: Path):
     weights = {key.replace("ln_f", "last"): weight for key, weight in foreign.read(folder_of("gpt2"))[1].items()}
     save_file(weights, tmp_path / "mine.safetensors")
     with pytest.raises(UnknownLayoutError) as error:
@@ -136,12 +138,27 @@ def test_the_draft_of_an_unknown_layout_takes_over_what_fits(folder_of: Callable
     text = draft(error.value.shapes, error.value.nearest)
     assert "transformer.h.*.mlp.c_fc.weight = decoder.blocks.*.mlp.up.weight T" in text
     assert "transformer.h.*.attn.c_attn.weight = decoder.blocks.*.self_attn.{q,k,v}.weight T" in text
-    assert "transformer.last.weight = ?" in text
-    text = re.sub(r"(last\.(\w+)) = \?", r"\1 = decoder.ln_final.\2", text)
+    assert "transformer.last.weight = decoder.ln_final.weight  # by its shape; please check" in text
     options = {"mapping": text, "n_heads": 3, "norm_position": "pre", "activation": "gelu_tanh", "pad_id": 0}
     tokens = foreign.batch("gpt2")
     ours, _ = tc.load(tmp_path / "mine.safetensors", options=options)
     torch.testing.assert_close(ours(*tokens), foreign.ours(folder_of("gpt2"))(*tokens))
+
+
+def test_where_no_name_helps_the_draft_goes_by_shapes(place: Path, folder_of: FolderOf):
+    with pytest.raises(UnknownLayoutError) as error:
+        tc.load(place)
+    shapes = error.value.shapes
+    text = draft(shapes, None)
+    (problem,) = problems(f"{text}\nmore = ?", shapes, {})
+    assert "here and in all 2 lines with ?" in str(problem.why) and shapes["layer.0.mix.weight"] == (36, 108)
+    options = {"mapping": text.replace("= ?", "= -"), "n_heads": 3, "norm_position": "pre", "activation": "gelu_tanh"}
+    ours, _ = tc.load(place, options={**options, "pad_id": 0})
+    tokens = foreign.batch("gpt2")
+    torch.testing.assert_close(ours(*tokens), foreign.ours(folder_of("gpt2"))(*tokens))
+    wrong = options["mapping"].replace("decoder.pos_embed.table  #", "decoder.pos.weight  #")
+    assert "nearest name is decoder.pos_embed.table" in str(problems(wrong, shapes, {})[0].why)
+    assert "#   decoder.blocks.*.mlp.up.weight  [d_ff, d_model]" in text
 
 
 def test_a_layout_that_fits_in_part_can_be_mapped_too(tmp_path: Path):
@@ -157,6 +174,6 @@ def test_a_layout_that_fits_in_part_can_be_mapped_too(tmp_path: Path):
     assert not isinstance(refusal.value, UnknownLayoutError)
     model, _ = tc.load(
         tmp_path / "mine.pt",
-        options={**options, "mapping": re.sub(r"(last\.(\w+)) = \?", r"\1 = decoder.ln_final.\2", text)},
+        options={**options, "mapping": text},
     )
     assert torch.equal(model.get_parameter("decoder.ln_final.bias"), weights["transformer.last.bias"])

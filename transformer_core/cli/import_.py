@@ -66,7 +66,10 @@ def run(options: argparse.Namespace) -> int:
             card = bring_in(options.source, options.folder, options=given, on_progress=progress.show)
     except UnknownLayoutError as error:
         if options.map is None:
-            raise CheckpointError("{error}. To describe them, write a mapping with --map FILE", error=error) from error
+            raise CheckpointError(
+                "{error}. To describe them, add --map mine.txt: the command writes the draft of a mapping there",
+                error=error,
+            ) from error
         options.map.write_text(f"{draft(error.shapes, error.nearest)}\n", encoding="utf-8")
         print(error)
         print(f"The draft of a mapping is in {options.map}: replace each ? in it, then run the command again.")

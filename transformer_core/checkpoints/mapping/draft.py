@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 
 from transformer_core.checkpoints.family import Entry
+from transformer_core.checkpoints.mapping.by_shape import names_by_shape
+from transformer_core.checkpoints.mapping.our_names import our_names
 from transformer_core.checkpoints.mapping.rules import OPEN, Shapes
 from transformer_core.checkpoints.nearest import Nearest, end_in, entries_of, without_numbers
 
@@ -13,15 +15,31 @@ _INTO_RESIDUAL = (".out.weight", ".down.weight")
 
 
 def draft(shapes: Shapes, nearest: Nearest | None) -> str:
-    """Return a mapping with names from the nearest layout where it has such tensors, and ? elsewhere."""
+    """Return a mapping with names from the nearest layout where it has such tensors, or by shape, and ? elsewhere.
+
+    Comments say which names are guesses by shape, and list our names.
+    """
     table = {} if nearest is None else entries_of(nearest.name)
     by_key: dict[str, tuple[Entry | None, Sequence[int]]] = {}
     for key, shape in shapes.items():
         pattern = without_numbers(key)
         by_key.setdefault(pattern, (table.get(end_in(pattern, table) or ""), shape))
     are_transposed = _are_transposed([(entry.names[0], shape) for entry, shape in by_key.values() if entry])
-    lines = [f"{key} = {_ours(entry, shape, are_transposed)}" for key, (entry, shape) in by_key.items()]
-    return "\n".join(lines[:MOST_LINES])
+    ours = {key: _ours(entry, shape, are_transposed) for key, (entry, shape) in by_key.items()}
+    stack = "encoder" if any(name.startswith("encoder.") for name in ours.values()) else "decoder"
+    guesses = names_by_shape({key: shape for key, (_, shape) in by_key.items()}, stack)
+    used = {*ours.values()}
+    for key, name in guesses.items():
+        if ours[key] == OPEN and name not in used:
+            ours[key] = f"{name}  # by its shape; please check"
+    lines = [f"{key} = {name}" for key, name in ours.items()]
+    return "\n".join([*lines[:MOST_LINES], "", *_names_as_comments()])
+
+
+def _names_as_comments() -> list[str]:
+    """Return the list of our names with their shapes, as comments."""
+    title = "# Our names, and the shapes of their tensors; encoder.* likewise:"
+    return [title, *(f"#   {name}  {shape}" for name, shape in our_names().items())]
 
 
 def _are_transposed(tensors: Sequence[tuple[str, Sequence[int]]]) -> bool:

@@ -1,15 +1,16 @@
 """The layout that a mapping describes, and what is wrong with a mapping."""
 
 import re
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from transformer_core.checkpoints.convert import own_parameters
 from transformer_core.checkpoints.family import Ignored
 from transformer_core.checkpoints.layout import Layout
 from transformer_core.checkpoints.mapping.options import described
+from transformer_core.checkpoints.mapping.our_names import nearest_name
 from transformer_core.checkpoints.mapping.rules import MAPPING, Problem, Shapes, TensorMapping
+from transformer_core.checkpoints.nearest import without_numbers
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.model.transformer import assemble
@@ -53,15 +54,18 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
     try:
         model = assemble(ModelConfig.from_dict({**usual, **description.fields, **mapping.options, **options}))
     except ConfigError as error:
-        return [*wrong, Problem(0, error.message)]
+        return wrong if mapping.is_open else [*wrong, Problem(0, error.message)]
     expected = {name: tuple(parameter.shape) for name, parameter in own_parameters(model).items()}
-    patterns = sorted({re.sub(r"(?<=\.)\d+(?=\.)", "*", name) for name in expected})
+    patterns = {*map(without_numbers, expected)}
+    filled = {*map(without_numbers, mapping.filled)}
     seen: set[int] = set()
     for name, (rule, _) in mapping.filled.items():
         shape = mapping.shape(name, shapes)
         if rule.line not in seen and expected.get(name) != shape:
             seen.add(rule.line)
-            wrong.append(Problem(rule.line, _misfit(name, shape, expected.get(name), patterns)))
+            wrong.append(Problem(rule.line, _misfit(name, shape, expected.get(name), patterns, filled)))
+    if mapping.is_open:
+        return sorted(wrong, key=lambda problem: problem.line)
     keys = {*(entry.key for entry in mapping.entries), *mapping.unneeded}
     if left := [key for key in shapes if key not in keys]:
         wrong.append(
@@ -81,11 +85,15 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
     return sorted(wrong, key=lambda problem: problem.line or len(text))
 
 
-def _misfit(name: str, shape: tuple[int, ...], expected: tuple[int, ...] | None, patterns: Sequence[str]) -> Message:
+def _misfit(
+    name: str,
+    shape: tuple[int, ...],
+    expected: tuple[int, ...] | None,
+    patterns: Collection[str],
+    filled: Collection[str],
+) -> Message:
     """Return why a tensor does not fill one of our parameters."""
     if expected is not None:
         return Message("{name} has shape {expected}, but gets {shape}", name=name, expected=expected, shape=shape)
-    nearest = get_close_matches(re.sub(r"(?<=\.)\d+(?=\.)", "*", name), patterns, n=1)
-    if nearest:
-        return Message("there is no {name}; the nearest name is {nearest}", name=name, nearest=nearest[0])
-    return Message("there is no {name}", name=name)
+    nearest = nearest_name(without_numbers(name), patterns, filled)
+    return Message("there is no {name}; the nearest name is {nearest}", name=name, nearest=nearest)

@@ -82,6 +82,7 @@ class TensorMapping:
     unneeded: tuple[str, ...] = ()  # keys in the file
     options: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()  # in the order of the lines
+    is_open: bool = False  # lines have ?
 
     @classmethod
     def read(cls, text: str, shapes: Shapes) -> "TensorMapping":
@@ -104,7 +105,12 @@ class TensorMapping:
         filled: dict[str, tuple[Rule, Entry]] = {}
         used: set[str] = set()
         unneeded: list[str] = []
+        open_lines = [rule.line for rule in rules if OPEN in rule.names]
+        if open_lines:
+            problems.append(Problem(open_lines[0], _open(len(open_lines))))
         for rule in rules:
+            if OPEN in rule.names:
+                continue
             if len(problems) > MOST_PROBLEMS:
                 break
             if why := _trouble(rule, shapes, used, filled):
@@ -115,7 +121,7 @@ class TensorMapping:
                 filled |= dict.fromkeys(names, (rule, Entry(key, names, rule.cut)))
                 unneeded += [] if names else [key]
         problems.sort(key=lambda problem: problem.line)
-        return cls(filled, tuple(unneeded), options, tuple(problems))
+        return cls(filled, tuple(unneeded), options, tuple(problems), bool(open_lines))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -164,11 +170,15 @@ def _numbered(name: str, numbers: Sequence[str]) -> str:
     return "".join(part + number for part, number in zip(name.split("*"), (*numbers, ""), strict=True))
 
 
+def _open(n: int) -> Message:
+    """Return the problem of the first of `n` lines with ?."""
+    replace = Message("replace ? by a name of ours, or by - if the tensor is not needed")
+    return replace if n == 1 else Message("{replace}, here and in all {n} lines with ?", replace=replace, n=n)
+
+
 def _trouble(rule: Rule, shapes: Shapes, used: set[str], filled: Mapping[str, tuple[Rule, Entry]]) -> Message | None:
     """Return the problem of a line; None if it has none."""
     n = rule.key.count("*")
-    if OPEN in rule.names:
-        return Message("replace ? by a name of ours, or by - if the tensor is not needed")
     if n > MOST_NUMBERS or "**" in rule.key:
         return Message("at most {most} separate * are allowed", most=MOST_NUMBERS)
     if any(name.count("*") != n for name in rule.names):
