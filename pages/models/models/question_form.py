@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -75,7 +75,8 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
     if missing:
         prose.small(say("Before the import, choose {options}, or compare the losses.", options=missing))
     with st.container(horizontal=True):
-        is_complete = st.button(say("Import"), type="primary", key="import-answers", disabled=bool(missing))
+        look: Literal["primary", "secondary"] = "secondary" if missing else "primary"
+        is_complete = st.button(say("Import"), type=look, key="import-answers", disabled=bool(missing))
         is_measured = st.button(say("Compare the losses"), key="import-losses-button")
         st.button(say("Discard"), key="import-discard", on_click=discard)
     if is_measured:
