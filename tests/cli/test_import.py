@@ -51,3 +51,11 @@ def test_weights_of_an_unknown_layout_come_in_with_a_mapping(tmp_path: Path, cap
     assert main(command) == 0
     model, _ = tc.load(mine)
     assert model.config.n_heads == 3 and torch.equal(model.unembed.weight, weights["lm_head.weight"])
+
+
+def test_a_model_of_another_family_can_be_viewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
+    torch.save({"a": torch.ones(1)}, tmp_path / "pytorch_model.bin")
+    assert main(["decode", str(tmp_path), "a"]) == 2
+    shown = capsys.readouterr().err
+    assert "'mamba', which is not supported\n" in shown and "headlight show FOLDER" in shown

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import AttentionKind
 
 NO_OUTPUT = mark("This model generates no text, so there is no decoding to show; the Heads page shows its attention.")
+LEAD_ENCODER = mark("This page shows how models generate text, token by token.")
 ABOUT = mark(
     "The transformers library generated this output greedily. Choosing other tokens, beams and branches need "
     "Headlight’s core, which does not compute this model."
@@ -71,7 +72,7 @@ class ViewedOutput:
 
 def lead(card: ModelCard) -> str:
     """Return the purpose of the page for a model that transformers computes."""
-    return say(ABOUT if card.config.has_decoder else NO_OUTPUT)
+    return say(ABOUT if card.config.has_decoder else LEAD_ENCODER)
 
 
 @st.fragment
@@ -79,6 +80,7 @@ def show() -> None:
     """Draw the tokens, the choice of one, and the attention when it was predicted; a step reruns only this fragment."""
     card, view = state.card(), state.current()
     if not card.config.has_decoder:
+        prose.note(say(NO_OUTPUT))
         return
     state.fit(card)
     recipe = readings.recipe(view.source(card, continues=True), card.config, view.text)

@@ -21,9 +21,21 @@ _FILLED_ALREADY = 0.2  # of the likeness, which is in [0, 2]
 def our_names() -> dict[str, str]:
     """Return the shape in words for each name, with * for the number of a layer; those of encoders are left out."""
     config = ModelConfig(
-        **{"vocab_size": 41, "max_seq_len": 53, "d_model": 24, "d_ff": 37, "d_head": 6, "n_heads": 6, "n_kv_heads": 2},
-        **{"n_encoder_layers": 1, "n_decoder_layers": 1, "positions": "learned", "norm_position": "pre"},
-        **{"gated": True, "qk_norm": True, "unembed_bias": True, "tie_embeddings": "none"},
+        vocab_size=41,
+        max_seq_len=53,
+        d_model=24,
+        d_ff=37,
+        d_head=6,
+        n_heads=6,
+        n_kv_heads=2,
+        n_encoder_layers=1,
+        n_decoder_layers=1,
+        positions="learned",
+        norm_position="pre",
+        gated=True,
+        qk_norm=True,
+        unembed_bias=True,
+        tie_embeddings="none",
     )
     return {
         without_numbers(name): f"[{', '.join(_SIZES[size] for size in parameter.shape)}]"
