@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.language import say
 from pages.models import model_store
-from pages.shared import models, prose
+from pages.shared import models, owners, prose
 from pages.shared.models import ModelCard
 from transformer_core.config import Architecture, ModelConfig
 
@@ -125,15 +125,18 @@ def lines(path: str, source: str, model_format: str, config: ModelConfig, base: 
     template = _OF_LIBRARY if model_format in FAMILIES else _OF_PROGRAMS.get(model_format, _OF_OTHERS)
     template = _OF_ADAPTER if base else template
     sizes = [config.input_vocab_size, *([config.vocab_size] if config.architecture == "encoder_decoder" else [])]
+    is_elsewhere = owners.is_shared()  # a visitor runs the lines, on another machine
+    folder = "path/to/headlight" if is_elsewhere else str(models.APP)
+    checkpoint = path if is_elsewhere else str(models.place_of(path))
     n = min(N_TOKENS, config.max_seq_len)
     texts = [f"torch.randint({_ids(size, config.pad_id)}, (1, {n}))" for size in sizes]
-    given = f', options=tc.read_card({str(models.place_of(path))!r})["options"]' if model_format == MAPPING else ""
+    given = f', options=tc.read_card({checkpoint!r})["options"]' if model_format == MAPPING else ""
     return (
-        f"{'' if models.IS_INSTALLED else _IMPORTED_FROM.format(folder=str(models.APP))}import torch\n"
+        f"{'' if models.IS_INSTALLED else _IMPORTED_FROM.format(folder=folder)}import torch\n"
         f"{template.format(name=name, source=source, base=base, c=config)}\n"
         "import headlight as hl\n"
         "import transformer_core as tc\n\n"
-        f"ours, _ = tc.load({str(models.place_of(path))!r})\n"
+        f"ours, _ = tc.load({checkpoint!r})\n"
         f"print(hl.compare_models(ours, theirs, {', '.join(texts)}{given}))\n"
     )
 
