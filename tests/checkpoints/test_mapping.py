@@ -156,7 +156,7 @@ def test_where_no_name_helps_the_draft_goes_by_shapes(place: Path, folder_of: Fo
     ours, _ = tc.load(place, options={**options, "pad_id": 0})
     tokens = foreign.batch("gpt2")
     torch.testing.assert_close(ours(*tokens), foreign.ours(folder_of("gpt2"))(*tokens))
-    wrong = options["mapping"].replace("decoder.pos_embed.table  #", "decoder.pos.weight  #")
+    wrong = str(options["mapping"]).replace("decoder.pos_embed.table  #", "decoder.pos.weight  #")
     assert "nearest name is decoder.pos_embed.table" in str(problems(wrong, shapes, {})[0].why)
     assert "#   decoder.blocks.*.mlp.up.weight  [d_ff, d_model]" in text
 

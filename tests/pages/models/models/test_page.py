@@ -229,7 +229,7 @@ def test_an_unknown_layout_is_mapped(place: Path, open_models: OpenApp):
     assert app.button(key="import-mapping-button").disabled
     app = box.set_value(box.value.replace("more = ?", "more = -")).run()
     app = pressed(app, "import-mapping-button")
-    questions = {box.label: box.key for box in app.selectbox if str(box.key).startswith("import-answer-")}
+    questions = {box.label: str(box.key) for box in app.selectbox if str(box.key).startswith("import-answer-")}
     assert questions.keys() >= {"n_heads", "norm_position", "activation"} and app.button(key="import-answers").disabled
     for key in questions.values():
         app = app.selectbox(key=key).select_index(0).run()
