@@ -1,6 +1,7 @@
 # The public names, each with its module: `lazy_loader` imports a module when one of its names is first used.
 from . import figures as figures
 from . import programs as programs
+from .analysis.comparing.model_comparison import compare_models as compare_models
 from .analysis.heads.meter import measure_heads as measure_heads
 from .analysis.heads.scores import score_heads as score_heads
 from .analysis.heads.text_measures import measure_run as measure_run
@@ -17,3 +18,10 @@ from .analysis.interventions.sweeping import sweep as sweep
 from .analysis.trace.model_run import run_text as run_text
 from .figures.heatmaps.attention import attention_heatmap as attention_heatmap
 from .figures.token_grid import TokenGrid as TokenGrid
+from .notebook.bertviz import head_view as head_view
+from .notebook.bertviz import model_view as model_view
+from .notebook.show import show as show
+from .viewing.converting import from_transformers as from_transformers
+from .viewing.folder import load_for_viewing as load_for_viewing
+from .viewing.generated import read_generated as read_generated
+from .viewing.reading import read_transformers as read_transformers

@@ -32,7 +32,7 @@ def show(page: Page) -> None:
     elif cards:
         show_with_model(page, cards)
     else:
-        model_bar.no_models()
+        model_bar.no_models(can_import=page.subject == "models")
         if page.subject == "models":
             navigation.run()
 
@@ -47,15 +47,18 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
             prose.note(" ".join(notes))
     else:
         model_bar.sidebar(cards[state.current().model])
+    is_shown = page.views or page.subject == "lessons" or not cards[state.current().model].is_viewed
     is_usable = page.subject == "lessons" or model_bar.model_and_text(
-        cards, notes, reads=page.subject != "stage", is_changed=not page.is_unchanged
+        cards, notes, reads=is_shown and page.subject != "stage", is_changed=not page.is_unchanged
     )
     if page.subject != "lessons" and not page.is_unchanged:
         interventions_sign.show(cards[state.current().model])
     machine.choose()
-    if is_usable or page.subject == "models":  # where a damaged model can be deleted
+    if not is_shown:
+        prose.heading(say(page.title), say(model_bar.NEEDS_CORE))
+    elif is_usable or page.subject == "models":  # where a damaged model can be deleted
         navigation.run()
-    if is_usable and page.subject in ("text", "stage") and not state.current().text:
+    if is_shown and is_usable and page.subject in ("text", "stage") and not state.current().text:
         prose.info(say("Type a text above, or choose an example, to see what the model does with it."))
     state.publish()
 

@@ -14,13 +14,24 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 
 SIZES = ("vocab_size", "d_model", "n_heads", "max_seq_len", "rotary_original_len", "relative_max_distance")
-SIZES_OR_NONE = ("sliding_window", "full_attention_every")
-COUNTS = ("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments", "d_head", "n_kv_heads")
+SIZES_OR_NONE = ("sliding_window",)
+ABOVE_0_OR_NONE = ("logit_cap", "score_cap")
+COUNTS = (
+    "d_embed",
+    "d_ff",
+    "n_encoder_layers",
+    "n_decoder_layers",
+    "n_segments",
+    "src_vocab_size",
+    "d_head",
+    "n_kv_heads",
+)
 PROBABILITIES = ("dropout", "dropout_pattern")
 ABOVE_0 = (
     *("rotary_base", "rotary_fraction", "rotary_scaling_factor", "rotary_low_freq_factor", "rotary_high_freq_factor"),
-    *("layer_norm_eps", "rotary_base_in_window"),
+    *("layer_norm_eps", "rotary_base_in_window", "alibi_scale"),
 )
+LAYERS = ("layers_without_window", "layers_without_rotation")
 TOKENS = ("pad_id", "bos_id", "eos_id")
 CHOICES = {
     "architecture": ("encoder_decoder", "decoder_only", "encoder_only"),
@@ -28,34 +39,45 @@ CHOICES = {
         *("sinusoidal_interleaved", "sinusoidal_halves", "learned"),
         *("rotary_halves", "rotary_interleaved", "alibi", "relative_buckets", "none"),
     ),
-    "rotary_scaling": ("none", "linear", "llama3"),
+    "rotary_scaling": ("none", "linear", "llama3", "yarn", "longrope"),
     "norm": ("layer", "layer_without_bias", "rms", "none"),
     "norm_position": ("post", "pre"),
-    "activation": ("relu", "gelu", "gelu_tanh", "silu"),
+    "activation": ("relu", "gelu", "gelu_tanh", "silu", "squared_relu"),
     "attention_bias": ("all", "qkv", "none"),
+    "qk_norm_scope": ("shared", "per_head", "joint"),
     "tie_embeddings": ("three_way", "target", "none"),
 }
 SWITCHES = (
     *("embedding_norm", "gated", "feed_forward_bias", "qk_norm", "scale_scores", "scale_embeddings"),
     *("unembed", "unembed_transform", "unembed_bias", "scale_logits", "final_norm", "parallel_residual", "first_norm"),
+    *("last_norm", "input_norm", "output_norm", "relative_bias", "alibi_rounding"),
 )
 
 DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
 ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
-ENCODER_OF_6 = ENCODER | {"n_encoder_layers": 6}
 WITHOUT_OUTPUT = {"tie_embeddings": "none", "unembed": False}
 ROTARY = {"positions": "rotary_halves"}
 LINEAR = ROTARY | {"rotary_scaling": "linear"}
 LLAMA3 = ROTARY | {"rotary_scaling": "llama3"}
+LONGROPE = ROTARY | {"rotary_scaling": "longrope", "d_head": 4, "rotary_pair_factors": (1.0, 2.5)}
 BUCKETS = {"positions": "relative_buckets"}
 NEEDS: dict[str, dict[str, Any]] = {  # what a choice needs beside itself
     "decoder_only": DECODER,
     "encoder_only": ENCODER,
     "linear": LINEAR,
     "llama3": LLAMA3,
+    "yarn": ROTARY | {"rotary_scaling": "yarn", "rotary_base": 500.0},
+    "longrope": LONGROPE,
+    "alibi_rounding": DECODER | {"n_decoder_layers": 6, "positions": "alibi"},
     "unembed": {"tie_embeddings": "none"},
     "parallel_residual": {"norm_position": "pre"},
     "first_norm": {"norm_position": "pre"},
+    "last_norm": {"norm_position": "pre"},
+    "output_norm": {"norm_position": "pre"},
+    "input_norm": {"norm_position": "pre", "output_norm": True},
+    "shared": {"qk_norm": True},
+    "per_head": {"qk_norm": True},
+    "joint": {"qk_norm": True, "norm": "rms"},
     "none": {"norm_position": "pre"},  # of norm
 }
 
@@ -76,8 +98,8 @@ def refusal(**values: Any) -> str:
 
 def test_every_field_is_of_a_kind():
     """So each has its rows in the tests that follow."""
-    others = ("n_relative_buckets", "more_eos_ids")
-    kinds = (SIZES, SIZES_OR_NONE, COUNTS, others, PROBABILITIES, ABOVE_0, TOKENS, CHOICES, SWITCHES)
+    others = ("n_relative_buckets", "more_eos_ids", "rotary_pair_factors", *LAYERS)
+    kinds = (SIZES, SIZES_OR_NONE, COUNTS, others, PROBABILITIES, ABOVE_0, ABOVE_0_OR_NONE, TOKENS, CHOICES, SWITCHES)
     names = [name for kind in kinds for name in kind]
     assert sorted(names) == sorted(field.name for field in fields(ModelConfig))
 
@@ -88,11 +110,13 @@ WRONG: dict[str, tuple[tuple[str, ...], tuple[object, ...]]] = {  # fields of a 
     "counts": (COUNTS, (-1, 8.0, "8", True, None)),
     "buckets": (("n_relative_buckets",), (3, 8.0, None)),
     "probabilities": (PROBABILITIES, (-0.1, 1.0, 1, math.nan, math.inf, "0.1", None, True)),
-    "divisors": (ABOVE_0, (0, 0.0, -1e-5, math.nan, math.inf, "1e-5", None, True)),
+    "divisors": ((*ABOVE_0, *ABOVE_0_OR_NONE), (0, 0.0, -1e-5, math.nan, math.inf, 10**400, "1e-5", True)),
+    "divisors that may not be left open": (ABOVE_0, (None,)),
     "choices": (tuple(CHOICES), ("rotary", "", "POST", None, 3, ["pre"], True, 0)),
     "switches": (SWITCHES, ("no", 0, 1, None)),
     "tokens": (TOKENS, (-1, 100, 1.5, "1", True)),
     "what an encoder-decoder begins with": (("bos_id",), (None,)),
+    "lists of layers": (LAYERS, ((6,), (-1,), (1, 1), (2, 1), (1.0,), (True,), [1], 7, "1", None)),
     "several tokens": (("more_eos_ids",), ((100,), (-1,), ("1",), (1, 1.5), [1], 7, "1", None)),
 }
 
@@ -115,7 +139,7 @@ def test_each_choice_is_taken():
     for name in SWITCHES:
         for switch in (True, False):
             assert getattr(config(**ENCODER | NEEDS.get(name, {}) | {name: switch}), name) is switch
-    for name in (*SIZES_OR_NONE, "pad_id", "eos_id"):
+    for name in (*SIZES_OR_NONE, *ABOVE_0_OR_NONE, "pad_id", "eos_id"):
         assert getattr(config(**{name: None}), name) is None
 
 
@@ -150,14 +174,28 @@ REFUSED: list[tuple[dict[str, Any], str, tuple[dict[str, Any], ...]]] = [  # wit
     (ENCODER | {"n_decoder_layers": 6}, "n_decoder_layers", ({"architecture": "encoder_decoder"},)),
     (DECODER | {"tie_embeddings": "three_way"}, "tied three ways", ({"tie_embeddings": "target"},)),
     (ENCODER | {"tie_embeddings": "three_way"}, "tied three ways", ({"tie_embeddings": "none"},)),
-    # What belongs to encoders alone, and an output layer, which only they can lack.
+    # A vocabulary of the source's own.
+    (DECODER | {"src_vocab_size": 9}, "src_vocab_size must be 0, got 9", ({"src_vocab_size": 0},)),
+    ({"src_vocab_size": 9}, "has its own embedding", ({"tie_embeddings": "target"}, {"tie_embeddings": "none"})),
+    (
+        {"src_vocab_size": 9, "tie_embeddings": "none", "pad_id": 9},
+        "pads sources too",
+        ({"pad_id": 8}, {"pad_id": None}),
+    ),
+    # What belongs to encoders alone.
     ({"n_segments": 2}, "n_segments must be 0 in an encoder-decoder", ({"n_segments": 0}, ENCODER)),
-    (DECODER | {"unembed_transform": True}, "only encoder-only models have unembed_transform", (ENCODER_OF_6,)),
-    (DECODER | WITHOUT_OUTPUT, "a decoder-only model needs an output layer", ({"unembed": True},)),
     *(
         (ENCODER | WITHOUT_OUTPUT | {name: value}, f"{name} = {value!r} has no effect without unembed", ())
         for name, value in (("tie_embeddings", "target"), ("unembed_transform", True), ("unembed_bias", True))
     ),
+    # Embeddings of another width are normalized, then projected, and final states return to it.
+    (ENCODER | {"d_embed": 10}, "set embedding_norm", ({"embedding_norm": True, "unembed_transform": True},)),
+    (
+        ENCODER | {"d_embed": 10, "embedding_norm": True},
+        "need unembed_transform",
+        ({"unembed_transform": True}, WITHOUT_OUTPUT),
+    ),
+    (ROTARY | {"relative_bias": True}, "besides learned or sinusoidal", ({"positions": "learned"},)),
     # Parallel blocks are of self-attention and a feed-forward network.
     (DECODER | PRE | {"parallel_residual": True, "d_ff": 0}, "parallel_residual needs blocks", ({"d_ff": 8},)),
     (PRE | {"parallel_residual": True}, "parallel_residual needs blocks", ({"parallel_residual": False},)),
@@ -166,8 +204,19 @@ REFUSED: list[tuple[dict[str, Any], str, tuple[dict[str, Any], ...]]] = [  # wit
     (ROTARY | {"d_head": 9}, "the rotated part of a head, 9 of 9, must be even", ({"rotary_fraction": 0.9},)),
     (ROTARY | {"rotary_fraction": 0.02}, "a head, 1 of 64, must be even", ({"rotary_fraction": 0.04}, {"d_head": 100})),
     (ROTARY | {"rotary_fraction": 1.5}, "must lie in (0, 1], got 1.5", ({"rotary_fraction": 1.0},)),
+    *(
+        (LONGROPE | {"rotary_pair_factors": value}, "must be 2 numbers above 0", ())
+        for value in ((), (1.0,), (1.0, 0.0), (1.0, "2"), [1.0, 2.0], None)
+    ),
+    (ENCODER | {"positions": "alibi", "alibi_rounding": True}, "needs a causal mask", ({"alibi_rounding": False},)),
+    (NEEDS["yarn"] | {"rotary_base": 1.0}, "needs a rotary_base above 1, got 1.0", ({"rotary_base": 1.5},)),
     # Ranges have two ends.
     (LLAMA3 | {"rotary_low_freq_factor": 4.0}, "rotary_high_freq_factor (4.0)", ({"rotary_low_freq_factor": 3.5},)),
+    (
+        {"qk_norm": True, "qk_norm_scope": "joint"},
+        "joint needs norm rms",
+        ({"norm": "rms"}, {"qk_norm_scope": "per_head"}),
+    ),
     (BUCKETS | {"relative_max_distance": 16}, "relative_max_distance (16)", ({"relative_max_distance": 17},)),
 ]
 
@@ -180,9 +229,9 @@ def test_what_does_not_fit_together_is_refused_and_ways_out_are_ones(
 
 
 ONLY_ROTARY = "positions rotary_halves or rotary_interleaved"
-ONLY_SCALED = "rotary_scaling linear or llama3"
-ONLY_LLAMA3 = "rotary_scaling llama3"
-ONLY_BUCKETS = "positions relative_buckets"
+ONLY_SCALED = "rotary_scaling linear, llama3 or yarn"
+ONLY_BY_TURNS = "rotary_scaling llama3 or yarn"
+ONLY_BUCKETS = "positions relative_buckets or relative_bias"
 ONLY_FEED_FORWARD = "a feed-forward network (d_ff above 0)"
 
 
@@ -195,13 +244,21 @@ ONLY_FEED_FORWARD = "a feed-forward network (d_ff above 0)"
         ("rotary_scaling_factor", 2.0, {}, ONLY_ROTARY, LINEAR),
         ("rotary_scaling_factor", 2.0, ROTARY, ONLY_SCALED, LINEAR),
         ("rotary_low_freq_factor", 2.0, {}, ONLY_ROTARY, LLAMA3),
-        ("rotary_low_freq_factor", 9.0, ROTARY, ONLY_LLAMA3, LLAMA3 | {"rotary_high_freq_factor": 10.0}),
-        ("rotary_high_freq_factor", 9.0, LINEAR, ONLY_LLAMA3, LLAMA3),
-        ("rotary_original_len", 12, LINEAR, ONLY_LLAMA3, LLAMA3),
+        ("rotary_low_freq_factor", 9.0, ROTARY, ONLY_BY_TURNS, LLAMA3 | {"rotary_high_freq_factor": 10.0}),
+        ("rotary_high_freq_factor", 9.0, LINEAR, ONLY_BY_TURNS, LLAMA3),
+        ("rotary_original_len", 12, LINEAR, ONLY_BY_TURNS, LLAMA3),
+        ("rotary_pair_factors", (1.5, 2.0), ROTARY | {"d_head": 4}, "rotary_scaling longrope", LONGROPE),
+        ("alibi_scale", 0.5, ROTARY, "positions alibi", {"positions": "alibi"}),
+        ("alibi_rounding", True, DECODER, "positions alibi", {"positions": "alibi"}),
         ("n_relative_buckets", 8, ROTARY, ONLY_BUCKETS, BUCKETS),
         ("relative_max_distance", 99, {"positions": "none"}, ONLY_BUCKETS, BUCKETS),
         ("final_norm", True, {"norm_position": "pre"}, "norm_position post", {"norm_position": "post"}),
         ("parallel_residual", True, DECODER, "norm_position pre", {"norm_position": "pre"}),
+        ("last_norm", False, {}, "norm_position pre", {"norm_position": "pre"}),
+        ("output_norm", True, {}, "norm_position pre", {"norm_position": "pre"}),
+        ("input_norm", False, {"norm_position": "pre"}, "output_norm", {"output_norm": True}),
+        ("qk_norm_scope", "per_head", {}, "qk_norm", {"qk_norm": True}),
+        ("logit_cap", 5.0, ENCODER | WITHOUT_OUTPUT, "unembed", {"unembed": True}),
         ("gated", True, {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
         ("activation", "silu", {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
         ("feed_forward_bias", False, {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
@@ -251,7 +308,8 @@ def test_which_positions_are_rotations():
 
 def test_without_normalization_what_belongs_to_one_is_refused():
     assert refusal(norm="none").startswith("post-norm needs a normalization: set norm_position")
-    for name, value in (("qk_norm", True), ("embedding_norm", True), ("layer_norm_eps", 0.1), ("first_norm", False)):
+    switched = {"qk_norm": True, "embedding_norm": True, "first_norm": False, "last_norm": False, "output_norm": True}
+    for name, value in {**switched, "layer_norm_eps": 0.1}.items():
         message = f"{name} = {value!r} has no effect without norm layer or rms"
         assert refusal(**{"norm": "none", "norm_position": "pre", name: value}) == message
 
@@ -269,7 +327,11 @@ def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
         st.fixed_dictionaries(
             {},
             optional={
-                **{name: st.booleans() for name in SWITCHES if name not in (*NEEDS, "unembed_transform", "final_norm")},
+                **{
+                    name: st.booleans()
+                    for name in SWITCHES
+                    if name not in (*NEEDS, "unembed_transform", "final_norm", "relative_bias")
+                },
                 **{name: st.sampled_from(CHOICES[name]) for name in ("norm_position", "attention_bias")},
                 "norm": st.sampled_from([norm for norm in CHOICES["norm"] if norm != "none"]),
                 "activation": st.sampled_from(CHOICES["activation"]),
@@ -330,21 +392,37 @@ def test_a_file_with_a_wrong_key_or_value():
 
 
 def test_layers_with_a_window_and_without_alternate():
-    """Warner et al. 2024: the first, and every n-th after it, sees all keys; the others have their own RoPE base."""
+    """Warner et al. 2024: some layers see all keys; the others have their own RoPE base."""
     alternating = config(
         **ENCODER | ROTARY,
-        **{"rotary_base": 500.0, "rotary_base_in_window": 70.0, "sliding_window": 5, "full_attention_every": 3},
+        **{"rotary_base": 500.0, "rotary_base_in_window": 70.0, "sliding_window": 5, "layers_without_window": (0, 3)},
     )
-    at = [alternating.at_layer(i) for i in range(7)]
-    assert [one.sliding_window for one in at] == [None, 5, 5, None, 5, 5, None]
-    assert [one.rotary_base for one in at] == [500, 70, 70, 500, 70, 70, 500]
+    at = [alternating.at_layer(i) for i in range(5)]
+    assert [one.sliding_window for one in at] == [None, 5, 5, None, 5]
+    assert [one.rotary_base for one in at] == [500, 70, 70, 500, 70]
     uniform = config(**ROTARY, sliding_window=5)
     assert uniform.at_layer(1) is uniform
-    without_rotation = config(**ENCODER, sliding_window=5, full_attention_every=2)
+    without_rotation = config(**ENCODER, sliding_window=5, layers_without_window=(0, 2))
     assert [without_rotation.at_layer(i).sliding_window for i in range(3)] == [None, 5, None]
 
 
+def test_layers_without_rotation():
+    scaled = config(**LLAMA3, rotary_base=500.0, layers_without_rotation=(1,))
+    at = [scaled.at_layer(i) for i in range(3)]
+    assert [one.positions for one in at] == ["rotary_halves", "none", "rotary_halves"]
+    assert [one.rotary_scaling for one in at] == ["llama3", "none", "llama3"]
+
+
+@pytest.mark.parametrize("interval, layers", [(None, ()), (1, (0, 1, 2, 3)), (3, (0, 3)), (9, (0,))])
+def test_an_interval_of_older_files_is_a_list_of_layers(interval: int | None, layers: tuple[int, ...]):
+    values = ENCODER | {"vocab_size": 100, "n_encoder_layers": 4, "sliding_window": 3, "full_attention_every": interval}
+    assert ModelConfig.from_dict(values).layers_without_window == layers
+    with pytest.raises(ConfigError, match="no field 'full_attention_every'"):
+        ModelConfig.from_dict(values | {"full_attention_every": "3"})
+
+
 def test_what_alternates_needs_what_it_alternates_with():
-    assert refusal(full_attention_every=2) == "full_attention_every = 2 has no effect without sliding_window"
-    assert refusal(**ROTARY, rotary_base_in_window=3.0).endswith("has no effect without full_attention_every")
+    assert refusal(layers_without_window=(1,)) == "layers_without_window = (1,) has no effect without sliding_window"
+    assert refusal(layers_without_rotation=(1,)).endswith(f"has no effect without {ONLY_ROTARY}")
+    assert refusal(**ROTARY, rotary_base_in_window=3.0).endswith("has no effect without layers_without_window")
     assert refusal(first_norm=False) == "first_norm = False has no effect without norm_position pre"

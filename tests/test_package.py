@@ -23,7 +23,9 @@ from transformer_core import shipped
 from transformer_core.cli import main
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-OURS = ("headlight", "transformer_core")
+OURS = ("headlight", "transformer_core", "pages")
+DISTRIBUTIONS = {"markdown_it": "markdown-it-py", "yaml": "PyYAML"}  # by the module, where the names differ
+IN_NOTEBOOKS = {"IPython", "anywidget", "traitlets"}  # of the extra `notebook`, and what comes with it
 SHIPPED = [f"checkpoints/{name}" for name in models.SHIPPED]
 SENTENCE = "The animal didn't cross the street because it was too tired."
 
@@ -92,16 +94,6 @@ def test_its_types_are_seen(commands: Path, tmp_path: Path):
     assert re.search(r'Revealed type is "def \(path: .* -> pathlib\.Path \| None"', checked.stdout), checked.stdout
 
 
-def test_without_streamlit_one_sentence_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.setattr(console, "find_spec", lambda name: None)
-    monkeypatch.setattr(sys, "argv", ["headlight"])
-    assert console.headlight() == 2
-    message = capsys.readouterr().err
-    assert message.startswith("error: ") and "pip install '.[app]'" in message and message.count("\n") == 1
-
-
 @pytest.mark.parametrize("options", [[], ["--server.port", "9000"], ["--shared", "--server.port=9000"]])
 def test_without_a_command_the_server_takes_the_place_of_it(monkeypatch: pytest.MonkeyPatch, options: list[str]):
     monkeypatch.setenv("HEADLIGHT_SHARED", "")
@@ -162,17 +154,26 @@ def test_the_models_that_come_along_are_those_that_the_app_lists_first():
     assert all(target == f"headlight/app/{path}" for path, target in forced.items())
 
 
-def imported_packages(folder: Path) -> Iterator[str]:
-    """The packages of others that the files of a folder import, wherever in the file, without Python's own."""
-    for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and not node.level:
-                modules = [node.module or ""]
-            yield from {module.partition(".")[0] for module in modules} - {*sys.stdlib_module_names, *OURS}
+def imports_in(node: ast.AST) -> Iterator[str]:
+    """The modules that statements import, wherever in a file."""
+    for statement in ast.iter_child_nodes(node):
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom) and not statement.level:
+            yield statement.module or ""
+        elif isinstance(statement, ast.stmt | ast.ExceptHandler):
+            yield from imports_in(statement)
 
 
-def test_all_that_the_library_imports_is_declared_and_nothing_else():
+def imported_packages(folder: Path) -> set[str]:
+    """The packages of others that the files of a folder import, without Python's own."""
+    files = (path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+    names = {module.partition(".")[0] for text in files for module in imports_in(ast.parse(text))}
+    return {DISTRIBUTIONS.get(name, name) for name in names - {*sys.stdlib_module_names, *OURS}}
+
+
+def test_all_that_is_imported_is_declared_and_nothing_else():
     declared = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
-    core, laboratory = ({*imported_packages(ROOT / library)} for library in ("transformer_core", "headlight"))
-    assert "plotly" not in core and (core | laboratory) - {"plotly", "pyarrow"} == declared  # these are in extras
+    core, laboratory, app = (imported_packages(ROOT / room) for room in ("transformer_core", "headlight", "pages"))
+    assert not core & {"plotly", "streamlit", "pandas"} and not laboratory & {"streamlit"}
+    assert (core | laboratory | app) - IN_NOTEBOOKS - {"pyarrow"} == declared  # pyarrow comes with Streamlit

@@ -1,6 +1,6 @@
 """Checked fields of dataclasses: annotations contain rules, and one call checks all of them."""
 
-import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,8 +20,8 @@ class Rule:
 
 
 def is_number(value: object) -> bool:
-    """Return whether `value` is a finite number and not a boolean."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Return whether `value` is a number that a float can hold, and not a boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def is_above_zero(value: Any) -> bool:
@@ -91,10 +91,14 @@ def check_fields(record: object) -> None:
         ConfigError: a value that is not allowed; the message names the field and says what is allowed.
     """
     kind: Any = type(record)
+    check_values(kind, {name: getattr(record, name) for name in _rules(kind)})
+
+
+def check_values(kind: Any, values: Mapping[str, Any]) -> None:
+    """Check values for some fields of a dataclass; errors as for `check_fields`."""
     for name, rule in _rules(kind).items():
-        value = getattr(record, name)
-        if not rule.allows(value):
-            raise ConfigError(rule.refusal, name=name, value=value)
+        if name in values and not rule.allows(values[name]):
+            raise ConfigError(rule.refusal, name=name, value=values[name])
 
 
 def check_together(record: object, refusals: Iterable[Refusal]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from transformer_core.checked_fields import Refusal, needs
+from transformer_core.checked_fields import Refusal, is_above_zero, needs
 from transformer_core.errors import Message
 
 MOST_IN_TABLE = 2**25  # values in a position table, whose memory a configuration alone could demand
@@ -48,8 +48,35 @@ def _layers(stack: Message) -> tuple[Refusal, Refusal]:
     )
 
 
+def _list_of_layers(name: str) -> Refusal:
+    """Return the rule that a field lists existing layers, each once."""
+
+    def n_layers(config: Any) -> int:
+        return max(config.n_encoder_layers, config.n_decoder_layers)
+
+    def applies(config: Any) -> bool:
+        layers = getattr(config, name)
+        is_list = type(layers) is tuple and all(type(layer) is int for layer in layers)
+        return not (is_list and [*layers] == sorted({*layers} & {*range(n_layers(config))}))
+
+    return Refusal(
+        applies,
+        Message("{name} ({value!r}) must list layers from 0 to {last} in increasing order", name=name),
+        {"value": lambda c: getattr(c, name), "last": lambda c: n_layers(c) - 1},
+    )
+
+
+OF_OUTPUT_LAYER = ("unembed_transform", "unembed_bias", "scale_logits", "logit_cap")
+
+
+def _are_factors(values: object, n: int) -> bool:
+    return type(values) is tuple and len(values) == n and all(map(is_above_zero, values))
+
+
 _FEED_FORWARD = Message("a feed-forward network (d_ff above 0)")
-_ROTARY = ("base", "fraction", "scaling", "scaling_factor", "low_freq_factor", "high_freq_factor", "original_len")
+_BY_TURNS = ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len")
+ROTARY_SCALING = ("rotary_scaling", "rotary_scaling_factor", *_BY_TURNS, "rotary_pair_factors")
+ROTARY = ("rotary_base", "rotary_fraction", *ROTARY_SCALING)
 
 EVEN_HEADS = Refusal(
     lambda c: c.d_model % c.n_heads,
@@ -77,19 +104,26 @@ RULES: tuple[Refusal, ...] = (
         ),
     ),
     Refusal(
+        lambda c: c.architecture != "encoder_decoder" and c.src_vocab_size,
+        Message("{kind} has one vocabulary; src_vocab_size must be 0, got {src_vocab_size}"),
+    ),
+    Refusal(
+        lambda c: c.src_vocab_size and c.tie_embeddings == "three_way",
+        Message(
+            "a source with its own vocabulary (src_vocab_size) has its own embedding; set tie_embeddings to "
+            "target or none"
+        ),
+    ),
+    Refusal(
+        lambda c: c.src_vocab_size and (c.pad_id or 0) >= c.src_vocab_size,
+        Message("pad_id ({pad_id}) pads sources too, so it must be below src_vocab_size ({src_vocab_size})"),
+    ),
+    Refusal(
         lambda c: c.architecture != "encoder_only" and c.n_segments,
         Message("only encoder-only models have segments; n_segments must be 0 in {kind}"),
     ),
-    Refusal(
-        lambda c: c.architecture != "encoder_only" and c.unembed_transform,
-        Message("only encoder-only models have unembed_transform; it must be false in {kind}"),
-    ),
-    Refusal(
-        lambda c: c.has_decoder and not c.unembed,
-        Message("{kind} needs an output layer to predict tokens; unembed must be true"),
-    ),
     needs("tie_embeddings", lambda c: c.unembed, "unembed", idle="none"),
-    *(needs(name, lambda c: c.unembed, "unembed") for name in ("unembed_transform", "unembed_bias", "scale_logits")),
+    *(needs(name, lambda c: c.unembed, "unembed") for name in OF_OUTPUT_LAYER),
     Refusal(
         lambda c: c.n_heads % c.n_kv_heads,
         Message(
@@ -99,7 +133,7 @@ RULES: tuple[Refusal, ...] = (
         {"fitting": lambda c: _nearest_divisor(c.n_heads, c.n_kv_heads)},
     ),
     Refusal(
-        lambda c: c.positions.startswith("sinusoidal") and c.d_model % 2,
+        lambda c: c.positions.startswith("sinusoidal") and c.embedding_width % 2,
         Message("sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even"),
     ),
     Refusal(
@@ -108,11 +142,11 @@ RULES: tuple[Refusal, ...] = (
     ),
     *(
         needs(
-            f"rotary_{name}",
+            name,
             lambda c: c.has_rotary_positions,
             Message("positions rotary_halves or rotary_interleaved"),
         )
-        for name in _ROTARY
+        for name in (*ROTARY, "layers_without_rotation")
     ),
     Refusal(
         lambda c: c.rotary_fraction > 1,
@@ -125,8 +159,30 @@ RULES: tuple[Refusal, ...] = (
             "must be even and at least 2; change d_head or rotary_fraction"
         ),
     ),
-    needs("rotary_scaling_factor", lambda c: c.rotary_scaling != "none", Message("rotary_scaling linear or llama3")),
-    *(needs(f"rotary_{name}", lambda c: c.rotary_scaling == "llama3", "rotary_scaling llama3") for name in _ROTARY[4:]),
+    needs(
+        "rotary_scaling_factor",
+        lambda c: c.rotary_scaling in ("linear", "llama3", "yarn"),
+        Message("rotary_scaling linear, llama3 or yarn"),
+    ),
+    *(
+        needs(name, lambda c: c.rotary_scaling in ("llama3", "yarn"), Message("rotary_scaling llama3 or yarn"))
+        for name in _BY_TURNS
+    ),
+    Refusal(
+        lambda c: c.rotary_scaling == "yarn" and c.rotary_base <= 1,
+        Message("rotary_scaling yarn needs a rotary_base above 1, got {rotary_base}"),
+    ),
+    needs("rotary_pair_factors", lambda c: c.rotary_scaling == "longrope", "rotary_scaling longrope"),
+    Refusal(
+        lambda c: c.rotary_scaling == "longrope" and not _are_factors(c.rotary_pair_factors, c.n_rotated // 2),
+        Message("rotary_pair_factors must be {n_pairs} numbers above 0, one for each rotated pair of a head"),
+        {"n_pairs": lambda c: c.n_rotated // 2},
+    ),
+    *(needs(name, lambda c: c.positions == "alibi", "positions alibi") for name in ("alibi_scale", "alibi_rounding")),
+    Refusal(
+        lambda c: c.alibi_rounding and c.has_encoder,
+        Message("alibi_rounding needs a causal mask; it must be false in {kind}"),
+    ),
     Refusal(
         lambda c: c.rotary_high_freq_factor <= c.rotary_low_freq_factor,
         Message(
@@ -135,8 +191,12 @@ RULES: tuple[Refusal, ...] = (
         ),
     ),
     *(
-        needs(name, lambda c: c.positions == "relative_buckets", "positions relative_buckets")
+        needs(name, lambda c: c.has_relative_buckets, "positions relative_buckets or relative_bias")
         for name in ("n_relative_buckets", "relative_max_distance")
+    ),
+    Refusal(
+        lambda c: c.relative_bias and c.positions not in ("learned", "sinusoidal_interleaved", "sinusoidal_halves"),
+        Message("relative_bias comes besides learned or sinusoidal positions; set it to false, or change positions"),
     ),
     Refusal(
         lambda c: c.relative_max_distance <= c.n_relative_buckets // 2,
@@ -145,19 +205,37 @@ RULES: tuple[Refusal, ...] = (
             "n_relative_buckets ({n_relative_buckets}): small distances have one bucket each"
         ),
     ),
-    needs("full_attention_every", lambda c: c.sliding_window is not None, "sliding_window"),
-    needs("rotary_base_in_window", lambda c: c.full_attention_every is not None, "full_attention_every"),
+    Refusal(
+        lambda c: c.d_embed and not c.embedding_norm,
+        Message("with d_embed, embeddings are normalized before their projection; set embedding_norm"),
+    ),
+    Refusal(
+        lambda c: c.d_embed and c.unembed and not c.unembed_transform,
+        Message("with d_embed, final states need unembed_transform, which returns them to the width of the embeddings"),
+    ),
+    *map(_list_of_layers, ("layers_without_window", "layers_without_rotation")),
+    needs("layers_without_window", lambda c: c.sliding_window is not None, "sliding_window"),
+    needs("rotary_base_in_window", lambda c: c.layers_without_window, "layers_without_window"),
     *(
         needs(name, lambda c: c.norm != "none", "norm layer or rms")
-        for name in ("layer_norm_eps", "embedding_norm", "qk_norm", "first_norm")
+        for name in ("layer_norm_eps", "embedding_norm", "qk_norm", "output_norm", "first_norm", "last_norm")
     ),
     Refusal(
         lambda c: c.norm == "none" and c.norm_position != "pre",
         Message("post-norm needs a normalization: set norm_position to pre, or norm to layer"),
     ),
     needs("final_norm", lambda c: c.norm_position == "post", "norm_position post"),
-    needs("first_norm", lambda c: c.norm_position == "pre", "norm_position pre"),
-    needs("parallel_residual", lambda c: c.norm_position == "pre", "norm_position pre"),
+    *(
+        needs(name, lambda c: c.norm_position == "pre", "norm_position pre")
+        for name in ("first_norm", "last_norm", "output_norm", "parallel_residual")
+    ),
+    needs("input_norm", lambda c: c.output_norm, "output_norm"),
+    needs("first_norm", lambda c: c.input_norm, "input_norm"),
+    needs("qk_norm_scope", lambda c: c.qk_norm, "qk_norm"),
+    Refusal(
+        lambda c: c.qk_norm_scope == "joint" and c.norm != "rms",
+        Message("qk_norm_scope joint needs norm rms; change one of them, or set qk_norm_scope to per_head"),
+    ),
     Refusal(
         lambda c: c.parallel_residual and (c.d_ff == 0 or c.architecture == "encoder_decoder"),
         Message(

@@ -5,6 +5,7 @@ another process or from a file.
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Self
@@ -125,6 +126,13 @@ class HeadlightError(ValueError):
         self.message = Message(template, **values)
         super().__init__(self.message)
 
+    def replaced(self, old: str, new: str | Message) -> Self:
+        """Return the error with a text in its message replaced, such as a path."""
+        error = copy(self)
+        error.message = self.message.replaced(old, new)
+        error.args = (error.message,)
+        return error
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Make the error picklable, whatever arguments a subclass takes."""
         return type(self).__new__, (type(self), self.message), self.__dict__
@@ -144,6 +152,10 @@ class TextError(HeadlightError):
 
 class CheckpointError(HeadlightError):
     """A model folder that is missing, incomplete or damaged."""
+
+
+class UnsupportedModelError(CheckpointError):
+    """A model of a family, or with an option, that this library does not compute."""
 
 
 class SiteError(HeadlightError):

@@ -3,35 +3,30 @@
 import os
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
+from typing import NoReturn
 
 from headlight.cli.main import run_process
 from transformer_core.shipped import APP
 
 SHARED = "--shared"
 NOT_OF_APP = (["--help"], ["--version"])
-NO_STREAMLIT = (
-    "error: the app cannot start because Streamlit is not installed; run `pip install '.[app]'` in the project's "
-    "folder, or `headlight --help` for the commands that work without it"
-)
 
 
 def headlight() -> int:
     """Run the given command and return its exit status; options without a command start the app."""
     arguments = sys.argv[1:]
     is_of_app = all(argument.startswith("--") for argument in arguments[:1]) and arguments[:1] not in NOT_OF_APP
-    return start_app(arguments) if is_of_app else run_process(arguments, program="headlight")
+    if is_of_app:
+        start_app(arguments)
+    return run_process(arguments, program="headlight")
 
 
-def start_app(options: Sequence[str] = ()) -> int:
-    """Replace this process with the app's server; return 2 if Streamlit is missing.
+def start_app(options: Sequence[str]) -> NoReturn:
+    """Replace this process with the app's server.
 
     Args:
         options: Streamlit's, such as `--server.port 9000`; and `--shared`, for a server that several people use.
     """
-    if find_spec("streamlit") is None:
-        print(NO_STREAMLIT, file=sys.stderr)
-        return 2
     # -P: ignore folders called `pages` or `streamlit` in the working directory.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(APP / "app.py")]
     if SHARED in options:

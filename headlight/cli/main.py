@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headlight.cli import checkpoints, experiment, inspect, launch
+from headlight.cli import checkpoints, experiment, inspect, launch, show
 from transformer_core.cli import main as library
 from transformer_core.cli.main import PROGRAM, Commands
 from transformer_core.errors import RunError
@@ -20,7 +20,7 @@ def add_commands(commands: Commands) -> None:
     """Add all commands."""
     library.add_commands(commands, HeadObserver())
     launch.add_command(commands, lambda arguments: library.run(arguments, PROGRAM, add_commands))
-    for command in (inspect, experiment, checkpoints):
+    for command in (show, inspect, experiment, checkpoints):
         command.add_command(commands)
 
 

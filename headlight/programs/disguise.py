@@ -58,7 +58,7 @@ def rotated(model: Transformer, seed: int = 0) -> Transformer:
             "this model has norm {norm}",
             norm=config.norm,
         )
-    if config.positions.startswith("sinusoidal") or config.unembed_transform:
+    if config.positions.startswith("sinusoidal") or config.unembed_transform or config.d_embed:
         raise ConfigError(
             "a residual stream with sinusoidal positions or an unembed_transform cannot be rotated; use a model "
             "with other positions and without unembed_transform"
@@ -205,11 +205,12 @@ def _check_can_renumber(config: ModelConfig) -> None:
     if (
         config.architecture == "encoder_decoder"
         or config.n_kv_heads != config.n_heads
-        or config.positions in ("alibi", "relative_buckets")
+        or config.has_position_bias
+        or config.qk_norm_scope != "shared"
     ):
         raise ConfigError(
-            "heads can only be added, split or reordered in a model with one stack, one key-value head per head, and "
-            "positions other than alibi and relative_buckets"
+            "heads can only be added, split or reordered in a model with one stack, one key-value head per head, "
+            "positions other than alibi and relative_buckets, and qk_norm_scope shared"
         )
 
 

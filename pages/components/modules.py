@@ -5,8 +5,6 @@ them, `LANGUAGE`, holds the reader's language and its words; the file in the tre
 """
 
 import hashlib
-import json
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -15,10 +13,12 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 import headlight
-from headlight.language import ENGLISH, LANGUAGES, messages, plural_forms
+from headlight.language import ENGLISH, LANGUAGES
+from headlight.notebook import bundle
 
 PAGES = Path(__file__).parents[1]
-LANGUAGE = "pages/components/kit/language.js"
+LANGUAGE = "headlight/components/kit/language.js"
+_ROOMS = {"pages": PAGES, "headlight": Path(headlight.__file__).parent}
 KINDS = {".js": "text/javascript", ".css": "text/css"}
 _FOR_GOOD = {"cache-control": "public, max-age=31536000, immutable"}
 _ONCE = {"cache-control": "no-store"}  # a page that was opened before the server was updated
@@ -27,10 +27,9 @@ _ONCE = {"cache-control": "no-store"}  # a page that was opened before the serve
 @cache
 def files() -> dict[str, Path]:
     """Return all files that are served, by their paths in the address; no other file of the machine is served."""
-    rooms = {"pages": PAGES, "headlight": Path(headlight.__file__).parent}
     return {
         f"{room}/{file.relative_to(folder).as_posix()}": file
-        for room, folder in rooms.items()
+        for room, folder in _ROOMS.items()
         for file in sorted(folder.rglob("*"))
         if file.suffix in KINDS
     }
@@ -39,16 +38,8 @@ def files() -> dict[str, Path]:
 @cache
 def words(language: str) -> str:
     """Return the module of a language: what modules say, by their English words."""
-    scripts = "".join(file.read_text(encoding="utf-8") for path, file in files().items() if path.endswith(".js"))
-
-    def said(texts: Mapping[str, object]) -> str:
-        return _literal({text: words for text, words in texts.items() if _literal(text) in scripts})
-
-    return (
-        f"export const LANGUAGE = {_literal(language)};\n"
-        f"export const WORDS = {said(messages(language))};\n"
-        f"export const FORMS = {said(plural_forms(language))};\n"
-    )
+    scripts = (file.read_text(encoding="utf-8") for path, file in files().items() if path.endswith(".js"))
+    return bundle.words(language, "".join(scripts))
 
 
 @cache
@@ -61,12 +52,9 @@ def version(language: str) -> str:
 
 
 def address(file: Path, language: str) -> str:
-    """Return the address of a module or style under pages/, in a language."""
-    return f"/modules/{version(language)}/{language}/pages/{file.relative_to(PAGES).as_posix()}"
-
-
-def _literal(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    """Return the address of a module or style under pages/ or headlight/, in a language."""
+    room, folder = next((room, folder) for room, folder in _ROOMS.items() if file.is_relative_to(folder))
+    return f"/modules/{version(language)}/{language}/{room}/{file.relative_to(folder).as_posix()}"
 
 
 async def _answer(request: Request) -> Response:

@@ -1,26 +1,32 @@
 """The folders of models: which are unusable, how models are imported, kept and deleted, and their cards."""
 
 import re
+import shutil
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from io import BufferedIOBase
+from dataclasses import dataclass, field
+from io import SEEK_END, BufferedIOBase
 from os.path import isfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headlight.language import say, say_message
-from pages.shared import models, owners
+from pages.shared import forwards, models, owners
 from pages.shared.models import ModelCard
 from transformer_core.errors import CheckpointError, HeadlightError, Message
 from transformer_core.reasons import reason
 
 if TYPE_CHECKING:
+    from transformer_core.checkpoints.archive import Files
+    from transformer_core.checkpoints.candidates import CandidateLoss
     from transformer_core.checkpoints.tensor_files import OnProgress
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.tokenizer import OwnTokenizer
 
+SECONDS_IF_SHARED = 10.0  # for the losses of candidates, on a server that several people use
 _MAX_NAME = 60  # characters
 
 _taken: set[str] = set()  # names that imports in progress have reserved
@@ -79,34 +85,106 @@ def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
     ]
 
 
-def unpack(file: BufferedIOBase, wanted: str) -> str:
-    """Import a model's folder from a zip file, and return its name here, which resembles the wanted one.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ImportRequest:
+    """A model to import, and answers to what its files leave open."""
+
+    source: str = ""  # an id of the Hugging Face Hub or a path; "": uploaded
+    files: Mapping[str, BufferedIOBase] = field(default_factory=dict)  # uploaded, by name
+    options: Mapping[str, Any] = field(default_factory=dict)  # as for `tc.load`
+
+    @property
+    def title(self) -> str:
+        """What the user gave: a source, or the names of files."""
+        names = [*self.files]
+        return self.source or ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+
+    def run(self, on_progress: "OnProgress") -> str:
+        """Import the model, and return its name here.
+
+        Raises:
+            UndecidedError: its files leave questions open.
+            UnknownLayoutError: the names of its weights are of no known layout.
+            HeadlightError: it cannot be loaded or written.
+        """
+        with self._opened() as files:
+            if files:
+                return unpack(files, _stem(files), options=self.options, on_progress=on_progress)
+        return bring_in(self.source, options=self.options, on_progress=on_progress)
+
+    def losses(self, text: str) -> "list[CandidateLoss]":
+        """Return the loss on a text for each combination of answers to the open questions.
+
+        Raises:
+            HeadlightError: the model makes no predictions, or the text is too short for it.
+        """
+        from transformer_core.checkpoints.archive import put
+        from transformer_core.checkpoints.candidates import MOST_SECONDS, candidate_losses
+
+        with forwards.one_of_few(), self._opened() as files, TemporaryDirectory() as folder:
+            most = SECONDS_IF_SHARED if owners.is_shared() else MOST_SECONDS
+            location = put(files, Path(folder)) if files else self.source
+            return candidate_losses(location, text, options=self.options, max_seconds=most)
+
+    @contextmanager
+    def _opened(self) -> "Iterator[Mapping[str, BufferedIOBase]]":
+        """Open the files of a model that are uploaded or in a zip file; none for another source."""
+        from transformer_core.checkpoints.load import typed_path
+
+        path = typed_path(self.source) if self.source and not owners.is_shared() else Path()
+        if path.suffix.lower() == ".zip" and isfile(path):
+            try:
+                with path.open("rb") as file:
+                    yield {path.name: file}
+            except OSError as error:
+                raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+        else:
+            yield self.files
+
+
+def _stem(files: Mapping[str, BufferedIOBase]) -> str:
+    """Return the name of the largest file without its ending, from which the model gets its name."""
+    largest = max(files, key=lambda name: files[name].seek(0, SEEK_END))
+    folder, _, name = largest.replace("\\", "/").rpartition("/")
+    return folder.rpartition("/")[2] or Path(name).stem
+
+
+def unpack(
+    files: "Files", wanted: str, *, options: Mapping[str, Any] | None = None, on_progress: "OnProgress | None" = None
+) -> str:
+    """Import a model from uploaded files, and return its name here, which resembles the wanted one.
 
     Raises:
-        CheckpointError: it is not a zip file of a model, or is too large.
+        HeadlightError: as from `ImportRequest.run`; they are not the files of a model, or too large.
     """
+    from headlight.viewing.folder import write_viewed
     from transformer_core.checkpoints.archive import unpack as unpack_folder
 
     with _free_name(wanted) as name:
-        unpack_folder(file, models.folder() / name)
+        folder = models.folder() / name
+        unpack_folder(files, folder, options=options, on_progress=on_progress, otherwise=write_viewed)
     return name
 
 
-def bring_in(source: str, *, on_progress: "OnProgress") -> str:
+def bring_in(source: str, *, options: Mapping[str, Any] | None = None, on_progress: "OnProgress") -> str:
     """Import a model from an id of the Hugging Face Hub, a folder or a file of weights, and return its name here.
 
     Raises:
-        HeadlightError: it cannot be loaded or written.
+        HeadlightError: as from `ImportRequest.run`.
     """
+    from headlight.viewing.folder import write_viewed
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
+    from transformer_core.checkpoints.bring_in import title_of
     from transformer_core.checkpoints.load import find
 
     if owners.is_shared():
         raise CheckpointError("on a shared server, models are imported as files only; its operator can import others")
     location = find(source, on_progress)
-    called = Path(str(location.name) if location.commit is None else str(location.name).partition("@")[0])
-    with _free_name(called.stem if isfile(location.folder) else called.name) as name:
-        bring_in_folder(location, models.folder() / name, on_progress=on_progress)
+    title = title_of(str(location.name))
+    is_of_file = isfile(location.folder) and title == location.folder.name
+    with _free_name(Path(title).stem if is_of_file else title) as name:
+        folder = models.folder() / name
+        bring_in_folder(location, folder, options=options, on_progress=on_progress, otherwise=write_viewed)
     return name
 
 
@@ -184,13 +262,14 @@ def _free_name(wanted: str) -> Iterator[str]:
     try:
         yield name
         if name not in models.available():
-            delete(name)
             raise CheckpointError("its card.json does not match the format of a model card; leave that file out")
+    except BaseException:  # including a run of the page that was cancelled
+        shutil.rmtree(models.folder() / name, ignore_errors=True)
+        owners.forget(models.folder() / name)
+        raise
     finally:
         with _lock:
             _taken.discard(name)
-        if not (models.folder() / name).exists():
-            owners.forget(models.folder() / name)
 
 
 def _is_foreign(place: Path) -> bool:

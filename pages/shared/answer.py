@@ -43,12 +43,12 @@ _AWAITED = Kept("awaited-output")
 def show(card: ModelCard, model_run: "ModelRun | None") -> None:
     """Draw the answer, if there is one yet, in an expandable line; a target can be typed there."""
     architecture = card.config.architecture
-    if architecture == "decoder_only":
+    if not card.config.unembed:
+        line(mark("The model"), say(NO_HEAD), "hl-none")
+    elif architecture == "decoder_only":
         _continuation(card, model_run)
     elif model_run is None:
         line(LABELS[architecture])
-    elif not model_run.predicts:
-        line(mark("The model"), say(NO_HEAD), "hl-none")
     elif architecture == "encoder_only":
         if model_run.has_mask and not model_run.blanks:
             line(LABELS[architecture], say(NO_BLANK), "hl-none")

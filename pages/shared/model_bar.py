@@ -35,13 +35,22 @@ ABOUT_LONG_TEXTS = mark(
     "This model reads up to {n:,} tokens of it. Spaces, tabs and line breaks are kept. In one-line fields, ↵ stands "
     "for a line break (press Shift+Enter to type it), and \\↵ for the character itself."
 )
+NEEDS_CORE = mark(
+    "This page needs Headlight’s core, which does not compute this model. Choose another model, or look at this one on "
+    "the pages Heads, Decoding and Compare."
+)
+VIEWED = mark("Computed by the transformers library, not by Headlight’s core: attention and predictions only.")
 MODEL_WIDTH = 220  # px
 
 
-def no_models() -> None:
-    """Explain how to get a model if there is none."""
+def no_models(*, can_import: bool) -> None:
+    """Explain how to get a model if there is none; `can_import`: by the inputs below."""
     st.title("Headlight")
-    prose.info(say("There is no trained model yet. This command trains one in about ten minutes:"))
+    prose.info(
+        say("There is no trained model yet. Import one below, or train one in about ten minutes with this command:")
+        if can_import
+        else say("There is no trained model yet. This command trains one in about ten minutes:")
+    )
     place = shlex.quote(models.at_root(models.folder() / models.SHIPPED[0]))
     st.code(f"{models.TRAIN_COMMAND} --keep {place}", language="bash")
     prose.caption(
@@ -113,7 +122,8 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             prose.warning(f"{what}: {say_message(error)}.")
             return False
         view = state.current()
-        remarks = [*not_finite, *notes, *_remarks(model_run, view.whole_text)]
+        viewed = [say(VIEWED)] if card.is_viewed and reads else []
+        remarks = [*viewed, *not_finite, *notes, *_remarks(model_run, view.whole_text, card.config.max_seq_len)]
         if model_run and view.source(card, is_changed=is_changed) == view.source(card, is_changed=False):
             is_own = model_run.n_given == 1  # nothing was forced
             remarks += unlike_training(card, model_run.mean_probability, model_run.unknown) if is_own else []
@@ -195,7 +205,7 @@ def _on_long_text_box() -> None:
         state.LONG_TEXT.set(state.TEXT.value)
 
 
-def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
+def _remarks(model_run: "ModelRun | None", text: str, context: int) -> list[str]:
     if model_run is None:
         return []
     remarks = [*unknown_words(model_run.unknown), *ignored_white_space(model_run.ignores_white_space)]
@@ -203,7 +213,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
         remarks.append(say("‖ marks the first token of the second text."))
     if not model_run.left_out and len(text) == long_texts.MAX_CHARACTERS:
         remarks.append(say("Texts can have up to {n:,} characters; the rest was cut off.", n=long_texts.MAX_CHARACTERS))
-    remarks += left_out(model_run)
+    remarks += left_out(model_run, context)
     is_cut = model_run.architecture == "encoder_decoder" and not model_run.is_complete and not model_run.not_finite
     if is_cut and not answer.is_awaited():
         remarks.append(say("No end-of-sequence token was generated; the output is truncated."))
@@ -212,10 +222,24 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     return [*remarks, *_detours(model_run)]
 
 
-def left_out(text: "FixedText") -> list[str]:
-    """Return a sentence for each of a text and a target that was too long to be read whole."""
+def left_out(text: "FixedText", context: int | None = None) -> list[str]:
+    """Return a sentence for each of a text and a target that was too long to be read whole.
+
+    Args:
+        text: with what was left out of it.
+        context: of the model, in tokens; None: something else limits the text.
+    """
     remarks = []
-    if text.left_out:
+    if text.left_out and context and text.left_out.start >= context - 1:  # a last token may follow the text
+        remarks.append(
+            say(
+                "This text is longer than the model’s context of {context} tokens: only its first {n} tokens "
+                "were read.",
+                context=context,
+                n=text.left_out.start,
+            )
+        )
+    elif text.left_out:
         remarks.append(say("This text is long: only its first {n} tokens were read.", n=text.left_out.start))
     if text.target_left_out:
         remarks.append(say("The target is long: only its first {n} tokens were read.", n=text.target_left_out.start))

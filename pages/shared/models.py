@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import headlight as hl
 import transformer_core as tc
 from headlight.analysis.blueprint.plan import weights_of
 from headlight.analysis.trace.attentions import Attention, attentions_of
@@ -66,6 +67,7 @@ class ModelCard:
     is_imported: bool  # somebody else trained it
     reads_ids: bool  # it came without a tokenizer, and its texts are token ids
     is_program: bool  # compiled from a program, or trained to compute one: it has no mask token
+    is_viewed: bool = False  # transformers computes it, not the core: there are patterns and predictions alone
     config: ModelConfig
 
     @property
@@ -81,6 +83,8 @@ class ModelCard:
     @property
     def label(self) -> str:
         """Return its title as shown in lists of models."""
+        if self.is_viewed:
+            return say("{title} (viewing only)", title=self.title)
         return say("{title} (trained elsewhere)", title=self.title) if self.is_imported else self.title
 
     @property
@@ -266,6 +270,9 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
     with on(device):
         if path == PAPER_BASE:
             return _built_paper_base(device, precision)
+        if is_viewed(path, version):
+            viewed = hl.load_for_viewing(place_of(path), device=device, dtype=precision)
+            return cast("tuple[Transformer, Tokenizer]", viewed)  # for `run_text`; other pages refuse it
         return tc.load(place_of(path), device=device, dtype=precision)
 
 
@@ -279,6 +286,15 @@ def not_finite(path: str, version: str, device: str = CPU, precision: str = PREC
 
     model, _ = load(path, version, device, precision)
     return note_on_weights(not_finite_weights(model))
+
+
+@lru_cache(maxsize=256)
+def is_viewed(path: str, version: str) -> bool:
+    """Return whether transformers computes a model, and not the core; arguments as for `load`."""
+    try:
+        return "viewed" in json.loads((place_of(path) / "card.json").read_text(encoding="utf-8"))
+    except (OSError, RecursionError, TypeError, ValueError):  # loading it will report the problem
+        return False
 
 
 def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokenizer]":
@@ -300,11 +316,14 @@ def _card(place: Path) -> ModelCard:
         if not all((folder / name).is_file() for name in ("card.json", "config.json")):  # a pipe would block forever
             raise ValueError(folder)
         card, config = ((folder / name).read_text(encoding="utf-8") for name in ("card.json", "config.json"))
-        (folder / "model.safetensors").stat()
+        if not any(folder.glob("*.safetensors")):
+            raise ValueError(folder)
         return card, config, cache.version(*sorted(folder.iterdir()))
 
     card, config, version = reading(place, read)
     values = json.loads(card)
+    viewed = values.get("viewed")
+    config = config if viewed is None else json.dumps(viewed["config"])
     corpus = str(values.get("corpus", {}).get("name", ""))[:MOST_EXAMPLE]
     title = say_message(Message.from_json(values["title"])) if values.get("title") else ""
     return ModelCard(
@@ -325,6 +344,7 @@ def _card(place: Path) -> ModelCard:
         is_imported="source" in values,
         reads_ids=values.get("tokenizer") == "ids",
         is_program="program" in values or corpus.startswith("program:"),
+        is_viewed=viewed is not None,
         config=_config(config),
     )
 

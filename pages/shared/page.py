@@ -41,6 +41,7 @@ class Page:
     subject: Subject = "text"
     fields: Sequence[Field] = ()  # of its view, beside model, text and head
     is_unchanged: bool = False  # interventions affect neither its content nor the answer above it
+    views: bool = False  # it also shows models that transformers computes, of which there are patterns and predictions
     usual_head: Callable[[ModelCard], HeadName] | None = last_head  # until one is chosen; None: the page finds one
 
     @property

@@ -22,6 +22,8 @@ LATE = re.compile(
     r"^(?=[#>=]|[+-](?![\d.])|\d+[.)]\s)|(?<=:)(?=//|[^\W\d]|[\w+-]+:)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE
 )
 WORD_JOINER = "\u2060"  # takes no room and shows nothing
+_MATH = re.compile(r"(?<!\\)\$\$(.+?)\$\$|(?<!\\)\$([^$\n]+?)(?<!\\)\$", re.DOTALL)
+_FORMULA = "\ue000{}\ue001"  # the place of a formula while the text around it is converted
 
 
 class TermLink(NamedTuple):
@@ -90,6 +92,25 @@ def badge(words: str, color: str) -> None:
 def markup(template: str, *values: object) -> Markup:
     """Return HTML with values in it."""
     return Markup(template).format(*values)
+
+
+def of_markdown(words: str) -> Markup:
+    """Convert Markdown with TeX formulas to HTML with MathML, for pages outside of the app; HTML in it is escaped."""
+    from latex2mathml.converter import convert
+    from markdown_it import MarkdownIt
+
+    formulas: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        block, inline = match.groups()
+        try:
+            formulas.append(convert(block or inline, display="block" if block else "inline"))
+        except Exception:  # TeX that the library cannot read
+            formulas.append(str(markup("<code>{}</code>", block or inline)))
+        return _FORMULA.format(len(formulas) - 1)
+
+    converted = MarkdownIt("commonmark", {"html": False}).enable("table").render(_MATH.sub(take, words))
+    return Markup(re.sub(_FORMULA.format(r"(\d+)"), lambda place: "".join(formulas[int(place[1]) :][:1]), converted))
 
 
 def each(template: str, rows: Iterable[object]) -> Markup:

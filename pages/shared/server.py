@@ -31,6 +31,9 @@ from transformer_core.errors import mark
 
 FRAME = Path(__file__).parents[1] / "frame.py"
 
+NO_SITE = "'none'"
+FRAMED_BY = os.environ.get("HEADLIGHT_FRAMED_BY") or NO_SITE  # addresses of sites that may embed the app in a frame
+
 # Components are modules created from text (blob:); Streamlit's own page uses an inline script and inline styles.
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -40,7 +43,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "img-src 'self' data: blob:",
         "font-src 'self' data:",
         "connect-src 'self' ws: wss:",
-        "frame-ancestors 'none'",
+        f"frame-ancestors {FRAMED_BY}",
         "base-uri 'self'",
         "form-action 'self'",
         "object-src 'none'",
@@ -145,8 +148,9 @@ class FrontPage:
                 _FIRST_PATH.set_result(scope["path"])
             answer = self.page(locale.asked_for(Request(scope)) if scope["path"] in START else None)
             if owners.is_shared() and owners.COOKIE not in Request(scope).cookies:  # it is known by from now on
-                cookie = f"{owners.COOKIE}={secrets.token_urlsafe()}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax"
-                send = _with_headers(send, {"set-cookie": cookie})
+                cookie = f"{owners.COOKIE}={secrets.token_urlsafe()}; Max-Age=31536000; Path=/; HttpOnly"
+                same_site = "Lax" if FRAMED_BY == NO_SITE else "None; Secure; Partitioned"
+                send = _with_headers(send, {"set-cookie": f"{cookie}; SameSite={same_site}"})
         await answer(scope, receive, send)
 
     def _page(self, language: str | None) -> HTMLResponse:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import headlight as hl
 import transformer_core as tc
 from pages.shared import cache, models
 from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
@@ -69,7 +70,8 @@ class Source:
         options = {} if self.device == CPU else {"device": self.device}
         options |= {} if self.precision == PRECISIONS[0] else {"dtype": self.precision}
         if self.step is None:
-            loading = call(tc.load, self.path, **options)
+            is_viewed = models.is_viewed(self.path, self.version)
+            loading = call(hl.load_for_viewing if is_viewed else tc.load, self.path, **options)
         else:
             from transformer_core.training.run.film import Film
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+import headlight
 from headlight.figures.theme import DARK, LIGHT, THEMES, Theme
 from headlight.language import ENGLISH, language, say
 from pages.shared import prose
@@ -20,7 +21,7 @@ SHARED_SHEETS = (
     "experiments.css",
     "predictions.css",
 )  # come first, so that a page's own sheet overrides them
-FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_colors.css"  # components use it, too
+FORCED_COLORS = Path(headlight.__file__).with_name("components") / "kit" / "forced_colors.css"  # components use it, too
 # Streamlit shows elapsed times and upload limits in English only. A CSS rule that tests the page's language with
 # :has() would make browsers re-evaluate all elements whenever one changes.
 # The text of upload buttons is English, too; their labels say whether they take files or a folder.

@@ -5,8 +5,6 @@
 
 import json
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,24 +14,40 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 import transformer_core as tc
+from tests.checkpoints import small_decoders, small_encoders, small_residuals
+from tests.checkpoints.small import (
+    BOS,
+    EOS,
+    MAX_POSITIONS,
+    PAD,
+    TOKENS,
+    VOCAB_SIZE,
+    Small,
+    decoder,
+    encoder,
+    two_stacks,
+)
 from tests.model.building import random_tokens
 from transformer_core.checkpoints.convert import convert
 from transformer_core.checkpoints.families import FAMILIES
 
-VOCAB_SIZE, PAD, BOS, EOS = 61, 0, 1, 2
-LENGTHS, TGT_LENGTHS = (11, 6, 1), (4, 9, 2)  # of the texts in a batch; the longest but one is always padded
+LENGTHS, TGT_LENGTHS = (80, 9, 1), (9, 80, 2)  # of the texts in a batch; the longest but one is always padded
 N_NEW = 8  # tokens that are written
 
-TOKENS = {"vocab_size": VOCAB_SIZE, "pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS}
-GPT2 = {**TOKENS, "n_positions": 24, "n_embd": 36, "n_layer": 3, "n_head": 3, "n_inner": 50}
+GPT2 = {**TOKENS, "n_positions": MAX_POSITIONS, "n_embd": 36, "n_layer": 3, "n_head": 3, "n_inner": 50}
 BERT = {
     **{"vocab_size": VOCAB_SIZE, "hidden_size": 36, "num_hidden_layers": 3, "num_attention_heads": 3},
-    **{"intermediate_size": 50, "max_position_embeddings": 24, "type_vocab_size": 3, "pad_token_id": PAD},
+    **{"intermediate_size": 50, "max_position_embeddings": MAX_POSITIONS, "type_vocab_size": 3, "pad_token_id": PAD},
 }
 MARIAN = {
     **{"vocab_size": VOCAB_SIZE, "d_model": 36, "encoder_layers": 3, "decoder_layers": 2, "encoder_ffn_dim": 50},
     **{"decoder_ffn_dim": 50, "encoder_attention_heads": 3, "decoder_attention_heads": 3, "pad_token_id": PAD},
-    **{"max_position_embeddings": 24, "eos_token_id": EOS, "decoder_start_token_id": PAD, "scale_embedding": True},
+    **{
+        "max_position_embeddings": MAX_POSITIONS,
+        "eos_token_id": EOS,
+        "decoder_start_token_id": PAD,
+        "scale_embedding": True,
+    },
     **{"activation_function": "swish", "forced_eos_token_id": None},
 }
 T5 = {
@@ -44,22 +58,25 @@ T5 = {
 LLAMA = {
     **TOKENS,
     **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 3, "num_attention_heads": 3},
-    **{"num_key_value_heads": 1, "max_position_embeddings": 24},
+    **{"num_key_value_heads": 1, "max_position_embeddings": MAX_POSITIONS},
 }
-ROBERTA = {**BERT, "max_position_embeddings": 24 + 4, "pad_token_id": PAD}
+ROBERTA = {**BERT, "max_position_embeddings": MAX_POSITIONS + 4, "pad_token_id": PAD}
 DISTILBERT = {
     **{"vocab_size": VOCAB_SIZE, "dim": 36, "n_layers": 3, "n_heads": 3, "hidden_dim": 50, "pad_token_id": PAD},
-    **{"max_position_embeddings": 24},
+    **{"max_position_embeddings": MAX_POSITIONS},
 }
 NEOX = {
     **TOKENS,
     **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 3, "num_attention_heads": 3},
-    **{"max_position_embeddings": 24, "rope_parameters": {"partial_rotary_factor": 0.34, "rope_theta": 300.0}},
+    **{
+        "max_position_embeddings": MAX_POSITIONS,
+        "rope_parameters": {"partial_rotary_factor": 0.34, "rope_theta": 300.0},
+    },
 }
 MODERNBERT = {
     **TOKENS,
     **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 4, "num_attention_heads": 3},
-    **{"max_position_embeddings": 24, "local_attention": 6, "cls_token_id": BOS, "sep_token_id": EOS},
+    **{"max_position_embeddings": MAX_POSITIONS, "local_attention": 6, "cls_token_id": BOS, "sep_token_id": EOS},
 }
 LLAMA3 = {
     **{"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
@@ -67,39 +84,16 @@ LLAMA3 = {
 }
 
 
-@dataclass(frozen=True)
-class Small:
-    """A small model: its classes in the library, and what its configuration is made of."""
-
-    config_class: str
-    model_class: str
-    values: Mapping[str, Any]
-    stacks: tuple[str, ...]  # of ours, in the order of the forward pass
-    own_head: bool = False  # gives its last layer a separate matrix, regardless of the configuration
+_marian = partial(two_stacks, "Marian", "MTModel", MARIAN)
+_t5 = partial(two_stacks, "T5", "ForConditionalGeneration", T5)
 
 
-def _two_stacks(config: str, task: str, values: Mapping[str, Any], *, own_head: bool = False, **changes: Any) -> Small:
-    return Small(f"{config}Config", f"{config}{task}", {**values, **changes}, ("encoder", "decoder"), own_head)
-
-
-_marian = partial(_two_stacks, "Marian", "MTModel", MARIAN)
-_t5 = partial(_two_stacks, "T5", "ForConditionalGeneration", T5)
-
-
-def _encoder(config: str, task: str, values: Mapping[str, Any], **changes: Any) -> Small:
-    return Small(f"{config}Config", f"{config}{task}", {**values, **changes}, ("encoder",))
-
-
-def _decoder(config: str, task: str, values: Mapping[str, Any], *, own_head: bool = False, **changes: Any) -> Small:
-    return Small(f"{config}Config", f"{config}{task}", {**values, **changes}, ("decoder",), own_head)
-
-
-_gpt2 = partial(_decoder, "GPT2", "LMHeadModel", GPT2)
-_neox = partial(_decoder, "GPTNeoX", "ForCausalLM", NEOX)
+_gpt2 = partial(decoder, "GPT2", "LMHeadModel", GPT2)
+_neox = partial(decoder, "GPTNeoX", "ForCausalLM", NEOX)
 
 
 def _llama(family: str = "Llama", **changes: Any) -> Small:
-    return _decoder(family, "ForCausalLM", LLAMA, **changes)
+    return decoder(family, "ForCausalLM", LLAMA, **changes)
 
 
 _BIASES = {"norm_bias": True, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": False}
@@ -108,22 +102,22 @@ SMALL = {
     "gpt2": _gpt2(),
     "gpt2-own-head": _gpt2(activation_function="relu", own_head=True),
     "gpt2-unscaled": _gpt2(scale_attn_weights=False, tie_word_embeddings=False),
-    "bert": _encoder("Bert", "ForMaskedLM", BERT),
-    "bert-pretraining": _encoder("Bert", "ForPreTraining", BERT, hidden_act="gelu_new"),
-    "bert-bare": _encoder("Bert", "Model", BERT),
-    "bert-classifier": _encoder("Bert", "ForSequenceClassification", BERT, num_labels=4),
-    "bert-answers": _encoder("Bert", "ForQuestionAnswering", BERT),
-    "roberta": _encoder("Roberta", "ForMaskedLM", ROBERTA),
-    "roberta-classifier": _encoder("Roberta", "ForSequenceClassification", ROBERTA, num_labels=4),
-    "roberta-tokens": _encoder("Roberta", "ForTokenClassification", ROBERTA),
-    "xlm-roberta": _encoder("XLMRoberta", "ForMaskedLM", ROBERTA),
-    "camembert": _encoder("Camembert", "ForMaskedLM", ROBERTA),
-    "distilbert": _encoder("DistilBert", "ForMaskedLM", DISTILBERT),
-    "distilbert-own-head": _encoder("DistilBert", "ForMaskedLM", DISTILBERT, tie_word_embeddings=False),
-    "distilbert-classifier": _encoder("DistilBert", "ForSequenceClassification", DISTILBERT),
-    "modernbert": _encoder("ModernBert", "ForMaskedLM", MODERNBERT),
-    "modernbert-biases": _encoder("ModernBert", "ForMaskedLM", MODERNBERT, layer_types=_EVERY_OTHER, **_BIASES),
-    "modernbert-classifier": _encoder("ModernBert", "ForSequenceClassification", MODERNBERT),
+    "bert": encoder("Bert", "ForMaskedLM", BERT),
+    "bert-pretraining": encoder("Bert", "ForPreTraining", BERT, hidden_act="gelu_new"),
+    "bert-bare": encoder("Bert", "Model", BERT),
+    "bert-classifier": encoder("Bert", "ForSequenceClassification", BERT, num_labels=4),
+    "bert-answers": encoder("Bert", "ForQuestionAnswering", BERT),
+    "roberta": encoder("Roberta", "ForMaskedLM", ROBERTA),
+    "roberta-classifier": encoder("Roberta", "ForSequenceClassification", ROBERTA, num_labels=4),
+    "roberta-tokens": encoder("Roberta", "ForTokenClassification", ROBERTA),
+    "xlm-roberta": encoder("XLMRoberta", "ForMaskedLM", ROBERTA),
+    "camembert": encoder("Camembert", "ForMaskedLM", ROBERTA),
+    "distilbert": encoder("DistilBert", "ForMaskedLM", DISTILBERT),
+    "distilbert-own-head": encoder("DistilBert", "ForMaskedLM", DISTILBERT, tie_word_embeddings=False),
+    "distilbert-classifier": encoder("DistilBert", "ForSequenceClassification", DISTILBERT),
+    "modernbert": encoder("ModernBert", "ForMaskedLM", MODERNBERT),
+    "modernbert-biases": encoder("ModernBert", "ForMaskedLM", MODERNBERT, layer_types=_EVERY_OTHER, **_BIASES),
+    "modernbert-classifier": encoder("ModernBert", "ForSequenceClassification", MODERNBERT),
     "gpt_neox": _neox(),
     "gpt_neox-sequential": _neox(use_parallel_residual=False, tie_word_embeddings=True),
     "marian": _marian(),
@@ -140,13 +134,14 @@ SMALL = {
     "qwen2": _llama("Qwen2", tie_word_embeddings=True),
     "qwen2-window": _llama("Qwen2", use_sliding_window=True, sliding_window=5, max_window_layers=0),
     "qwen3": _llama("Qwen3", head_dim=14),
+    **small_decoders.SMALL,
+    **small_residuals.SMALL,
+    **small_encoders.SMALL,
 }
 FAMILY_OF = {
     name: next(family for family in sorted(FAMILIES, reverse=True) if name.startswith(family)) for name in SMALL
 }
-LIBRARY = [
-    name for name in FAMILIES if name not in ("nanogpt", "raschka_gpt", "torch_transformer")
-]  # families of `transformers`
+LIBRARY = [*FAMILIES]
 DECODERS = [name for name, small in SMALL.items() if "decoder" in small.stacks]
 
 
@@ -172,7 +167,7 @@ def save_small(name: str, folder: Path) -> None:
         for parameter in model.parameters():
             if parameter.requires_grad:  # Marian's positions are a table that is not trained
                 parameter.add_(torch.randn(parameter.shape) * 0.2)
-        if "marian" in name:
+        if hasattr(model, "final_logits_bias"):
             model.final_logits_bias.normal_()
     model.save_pretrained(folder)
 
@@ -196,10 +191,12 @@ def ours(folder: Path) -> tc.Transformer:
 def batch(name: str) -> tuple[Tensor, ...]:
     """Random tokens padded on the right: a text, and for two stacks a target that begins with the padding's token."""
     src = random_tokens(LENGTHS, vocab_size=VOCAB_SIZE, seed=1)
+    if name == "mpnet":  # its positions skip token 1, whatever the padding token is
+        src[src == 1] = EOS
     if len(SMALL[name].stacks) == 1:
         return (src,)
     tgt = random_tokens(TGT_LENGTHS, vocab_size=VOCAB_SIZE, seed=2)
-    tgt[:, 0] = PAD
+    tgt[:, 0] = SMALL[name].values["decoder_start_token_id"]
     return src, tgt
 
 

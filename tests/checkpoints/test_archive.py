@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save
 
 import transformer_core as tc
 from tests.german import in_german
@@ -104,6 +105,15 @@ def test_a_model_may_lie_in_a_folder_among_other_things(inside: str, ours: Path,
     assert same(tmp_path / "new", ours)
 
 
+def test_errors_about_an_unsupported_model_name_no_temporary_folder(tmp_path: Path):
+    def otherwise(folder: Path, *_: Any) -> dict[str, Any]:
+        raise CheckpointError("nor: {error}", error=CheckpointError("{path} is damaged", path=folder / "x.json"))
+
+    files = {"config.json": b'{"model_type": "other"}', "model.safetensors": save({"a": torch.zeros(1)})}
+    with pytest.raises(CheckpointError, match=r"^nor: x\.json is damaged$"):
+        archive.unpack(zipped(files), tmp_path / "new", otherwise=otherwise)
+
+
 def test_what_is_left_out_of_a_model(ours: Path, tmp_path: Path):
     """A pickle beside safetensors is not unpacked, and a card is made."""
     files = {name: content for name, content in files_of(ours).items() if name != "card.json"}
@@ -190,7 +200,7 @@ def test_a_zip_file_that_is_cut_off_or_damaged(ours: Path, tmp_path: Path):
 
 
 def test_no_model(tmp_path: Path, ours: Path):
-    assert "does not contain config.json" in refusal(zipped({"photo.json": b"{}"}), tmp_path / "new")
+    assert "neither config.json nor weights" in refusal(zipped({"photo.json": b"{}"}), tmp_path / "new")
     assert "does not contain weights (.safetensors)" in refusal(zipped({"config.json": b"{}"}), tmp_path / "new")
     for name, sentence in (
         ("config.json", "config.json is not valid JSON"),

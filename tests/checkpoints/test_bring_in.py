@@ -31,7 +31,7 @@ def test_a_foreign_folder_gets_a_card_and_one_of_ours_keeps_its_own(foreign: Pat
     tc.save(tmp_path / "ours", model, tokenizer, {"title": "Ours", "heads": [{"does": "Nothing."}]})
     card = bring_in(str(tmp_path / "ours"), tmp_path / "copy")
     assert (card["title"], card["heads"]) == ("Ours", [{"does": "Nothing."}])
-    for name in ("owner/model", "owner/model@main", "/some/where/model/", "C:\\models\\model", "model"):
+    for name in ("owner/model", "owner/model@main", "/some/model/", "C:\\models\\model", "model", "model/ckpt.pt"):
         assert card_of(foreign, model, tokenizer, name=name)["title"] == "model"
 
 
@@ -39,6 +39,6 @@ def test_nothing_is_left_of_what_fails(foreign: Path, tmp_path: Path):
     (foreign / "model.safetensors").write_bytes(b"?")
     with pytest.raises(CheckpointError, match="damaged or truncated"):
         bring_in(str(foreign), tmp_path / "mine")
-    with pytest.raises(CheckpointError, match="there is no folder"):
+    with pytest.raises(CheckpointError, match="there is no file or folder"):
         bring_in(str(tmp_path / "no where"), tmp_path / "mine")
     assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]

@@ -12,10 +12,10 @@ from unittest.mock import Mock
 import pytest
 import torch
 from huggingface_hub import constants
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 import transformer_core as tc
-from tests.checkpoints import foreign
+from tests.checkpoints import foreign, test_adapter
 from tests.checkpoints.local_hub import LocalHub, commit_of
 from tests.checkpoints.test_load import add_tokenizer
 from transformer_core.checkpoints.bring_in import bring_in
@@ -158,10 +158,12 @@ def test_a_model_that_is_not_given(
 
 def test_a_name_that_nobody_knows(hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    assert "there is no folder 'gtp2' and no such model on the Hub; ids have the form owner/name" in refusal("gtp2")
+    assert "there is no file or folder 'gtp2' and no such model on the Hub; ids have the form owner/name" in refusal(
+        "gtp2"
+    )
     (tmp_path / "checkpoints" / "en-fr").mkdir(parents=True)
     assert "did you mean checkpoints/en-fr?" in refusal("checkpoints/en-frr")
-    assert "there is no folder 'a.git'" in refusal("a.git")  # which the library takes for no id
+    assert "there is no file or folder 'a.git'" in refusal("a.git")  # which the library takes for no id
     with pytest.raises(CheckpointError, match="there is no folder"):
         tc.load(Path(NAME))  # a path is a path
     assert not hub.downloads()
@@ -181,7 +183,7 @@ def test_not_here_and_nobody_to_ask(hub: LocalHub, monkeypatch: pytest.MonkeyPat
 def test_an_unsupported_model_is_refused_before_its_weights_come(hub: LocalHub, folder: Path):
     values = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(values | {"model_type": "mamba", "auto_map": {"AutoModel": "m.M"}}))
-    assert "'mamba', which is not supported; supported are " in refusal()
+    assert "'mamba', which is not supported" in refusal()
     (folder / "config.json").write_text(json.dumps(values))
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     assert "has its weights in pytorch_model.bin, and pickles" in refusal()
@@ -261,3 +263,17 @@ def test_parts_named_by_an_index(hub: LocalHub, folder: Path):
     for _ in range(2):
         assert torch.equal(logits(tc.load(NAME)[0]), before)
         hub.stop()
+
+
+def test_an_adapter_and_its_base_model_come_from_the_hub(hub: LocalHub, folder_of: FolderOf, tmp_path: Path):
+    weights = load_file(folder_of("llama") / "model.safetensors")
+    matrices = test_adapter.factors(weights, test_adapter.MODULES["llama"], is_transposed=False)
+    hub.serve("owner/base", folder_of("llama"), "v1")
+    hub.serve("me/adapter", test_adapter.write(tmp_path / "adapter", matrices, revision="v1"))
+    fetched, _ = tc.load("me/adapter")
+    shutil.copytree(folder_of("llama"), tmp_path / "base")
+    expected, _ = tc.load(tmp_path / "adapter")
+    assert all(map(torch.equal, fetched.parameters(), expected.parameters()))
+    hub.stop()
+    again, _ = tc.load("me/adapter")  # both are in the cache
+    assert all(map(torch.equal, again.parameters(), expected.parameters()))

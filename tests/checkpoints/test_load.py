@@ -48,13 +48,13 @@ def test_a_path_is_read_as_it_was_pasted_or_refused_calmly(folder: Path, monkeyp
     odd: list[tuple[str | Path, str]] = [
         ("a" * 5000, "too long"),
         (Path("a\0b"), "paths cannot have"),
-        ("C:\\a", "no folder"),
+        ("C:\\a", "no file or folder"),
     ]
     odd += [
         ("ring", "symbolic links"),
         ("ring/x", "symbolic links"),
         ("pipe", "is not a folder"),
-        ("~no/a", "no folder"),
+        ("~no/a", "no file or folder"),
     ]
     for source, message in (*odd, ("\ud800", "paths cannot have"), ("https://example.com/a", "a web address")):
         with pytest.raises(CheckpointError) as caught:

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 import transformer_core as tc
 from tests.german import in_german
 from transformer_core.checkpoints.bring_in import bring_in
-from transformer_core.checkpoints.options import Options
+from transformer_core.checkpoints.options import Options, with_generation
 from transformer_core.errors import CheckpointError, Message, TextError
 
 IGNORED = """
@@ -112,6 +112,10 @@ def test_texts_end_where_generate_ends_them(
     assert min(lengths) < N_NEW or generation == {}  # some end on their own
 
 
+def test_an_option_with_the_name_of_generation_settings_is_not_taken_for_them():
+    assert with_generation({"generation": 3, "n_layer": 1}, None) == {"n_layer": 1}
+
+
 def test_what_is_not_taken_over_is_named_when_a_model_is_imported(tmp_path: Path):
     generation = {"eos_token_id": [2, 99], "num_beams": 4, "temperature": 0.7, "length_penalty": 0.8, "max_length": 500}
     generation |= {"no_repeat_ngram_size": 3, "bad_words_ids": [[4]], "repetition_penalty": 1.0, "top_k": 5}
@@ -152,5 +156,5 @@ def test_a_model_in_memory_is_copied():
     next(ours.parameters()).zero_()
     assert next(theirs.parameters()).any()
     for other in (torch.nn.Linear(2, 2), 5, None, ["checkpoints/en-fr"]):
-        with pytest.raises(CheckpointError, match=r"not a model of the transformers library|got "):
+        with pytest.raises(CheckpointError, match=r"of no known layout|got "):
             tc.load(other)

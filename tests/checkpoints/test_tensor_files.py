@@ -1,6 +1,8 @@
 """Tensors are read from their files one at a time, on demand, and their shapes without reading them."""
 
+import re
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,22 @@ def test_a_header_of_a_hundred_and_fifty_thousand_tensors_is_not_read(tmp_path: 
     path.write_bytes(struct.pack("<Q", len(header)) + header)
     with pytest.raises(CheckpointError, match=r"^the header of .*many\.safetensors takes .* MiB.* too many tensors"):
         TensorFiles([path])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_tensors_that_were_read_do_not_stay_in_memory(tmp_path: Path):
+    save_file(
+        {str(i): torch.full((1 << 21,), float(i)) for i in range(4)}, tmp_path / "large.safetensors"
+    )  # 8 MiB each
+
+    def resident() -> int:
+        """KiB of mapped files."""
+        return int(re.findall(r"RssFile:\s*(\d+)", Path("/proc/self/status").read_text())[0])
+
+    before = resident()
+    files = TensorFiles([tmp_path / "large.safetensors"])
+    tensors = [files[str(i)] for i in range(4)]
+    assert [float(tensor.sum()) for tensor in tensors] == [i * 2.0**21 for i in range(4)]  # pages come back on access
+    for i in range(4):
+        files[str(i)].sum()
+    assert resident() - before < 20 << 10

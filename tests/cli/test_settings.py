@@ -24,6 +24,8 @@ def test_each_field_goes_to_its_configuration_with_its_type():
     assert training == {"batch_size": 3, "clip_norm": None, "log_every": 5, "learning_rate_factor": 2.0}
     assert type(training["learning_rate_factor"]) is float
     assert parse_settings(["rate_changes="]).training == {"rate_changes": ()}
+    lists = parse_settings(["layers_without_window=1, 3", "rotary_pair_factors=1,2.5"]).model
+    assert lists == {"layers_without_window": (1, 3), "rotary_pair_factors": (1.0, 2.5)}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,7 @@ def test_each_field_goes_to_its_configuration_with_its_type():
         ("d_model=1.5", "d_model must be a whole number"),
         ("dropout=some", "dropout must be a number, got 'some'"),
         ("dropout=", "dropout must be a number, got ''"),
+        ("layers_without_window=1,x", "layers_without_window must be a whole number, got 'x'"),
         ("clip_norm=off", "clip_norm must be a number, got 'off'"),
         ("gated=1", "gated must be true or false, got '1'"),
     ],

@@ -43,7 +43,9 @@ def on_page_markdown(markdown: str, *, page: Page, config: ProperDocsConfig, fil
     for path in _SOURCE_PATH.findall(markdown):
         if not (ROOT / path).exists() and not _EXAMPLE.search(path):
             LOG.warning("Doc file '%s' names `%s`, which does not exist.", page.file.src_uri, path)
-    return _MATH.sub(_in_mathml, _SOURCE_LINK.sub(r"](\1", markdown.replace("](../README.md", "](index.md")))
+    if "/" not in page.file.src_uri:  # in a folder below docs/, ../ leads to other pages
+        markdown = _SOURCE_LINK.sub(r"](\1", markdown.replace("](../README.md", "](index.md"))
+    return _MATH.sub(_in_mathml, markdown)
 
 
 def _style_of_code(mode: str, style: str) -> str:

@@ -41,6 +41,7 @@ COMMANDS = [
     for command in block.replace("\\\n", " ").splitlines()
 ]
 OURS = ["python", "-m", "transformer_core"]
+SENTENCE = "The animal didn't cross the street because it was too tired."
 TWO_STEPS = ["--steps", "2"]  # at the end of a training of minutes
 
 
@@ -79,7 +80,7 @@ def run(*words: str, place: Path, **variables: str) -> str:
 def test_commands_are_of_the_kinds_checked_here():
     kinds = {tuple(command[: 4 if command[0] == "python" else 1]) for command in COMMANDS}
     ours = {(*OURS, name) for name in ("train", "decode", "inspect", "import", "compile")}
-    assert kinds == ours | {("make",), ("torchrun",), ("pip",), ("headlight",)}
+    assert kinds == ours | {("make",), ("torchrun",), ("pip",), ("headlight",), ("docker",)}  # see test_container.py
 
 
 def test_every_make_target_is_documented():
@@ -106,11 +107,13 @@ def test_the_extras_exist_and_the_installed_command_decodes(
 ):
     """For the command in an environment where it is installed, see tests/test_package.py."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    (*pip, place), pinned = (command for command in COMMANDS if command[0] == "pip")
+    pip, torch, pinned = (command for command in COMMANDS if command[0] == "pip")
+    assert torch[2] in (ROOT / "requirements.txt").read_text().splitlines()
     assert pinned[::2] == ["pip", "-r", "-c"] and all((ROOT / name).is_file() for name in pinned[3::2])
-    assert pip == ["pip", "install"] and re.fullmatch(r"\.\[(\w+)\]", place)
-    assert {place[2:-1], *re.findall(r"`\[(\w+)\]`", TEXT)} <= set(project["optional-dependencies"])
-    start, (_, *words), *shared = (command for command in COMMANDS if command[0] == "headlight")
+    assert pip == ["pip", "install", "."]
+    assert {*re.findall(r"`\[(\w+)\]`", TEXT)} <= set(project["optional-dependencies"])
+    start, (_, *words), shown, *shared = (command for command in COMMANDS if command[0] == "headlight")
+    assert shown[1] == "show" and parsed(shown[1:]).text == SENTENCE  # see tests/headlight/cli/test_show.py
     assert start == ["headlight"] and start[0] in project["scripts"]
     assert [command[1] for command in shared] == ["--shared", "--shared"]  # see tests/test_package.py
     monkeypatch.chdir(ROOT.parent)
@@ -211,7 +214,7 @@ def test_the_environment_variables_are_used():
         path.read_text() for room in ("pages", "headlight", "transformer_core") for path in (ROOT / room).rglob("*.py")
     )
     names = set(re.findall(r"`(HEADLIGHT_\w+)`", TEXT))
-    assert len(names) == 6 and all(f'"{name}"' in code for name in names)
+    assert len(names) == 7 and all(f'"{name}"' in code for name in names)
 
 
 @pytest.mark.full

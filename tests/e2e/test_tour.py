@@ -1,8 +1,9 @@
 """The Tour page as a person uses it, in a real Chromium."""
 
 import re
+from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import LAPTOP
 from tests.e2e.looking import wait
@@ -75,3 +76,26 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     page.reload()
     expect(page.get_by_label("Your answer")).to_be_visible()
     tab.close()
+
+
+def test_a_saved_chapter_asks_its_question_without_a_network(page: Page, browser: Browser, tmp_path: Path):
+    open_tour(page, "/tour?lesson=masks")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save this chapter").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "masks.html" and file.stat().st_size < 3_000_000
+    context = browser.new_context(offline=True)
+    saved = context.new_page()
+    saved.goto(file.as_uri())
+    expect(saved.locator(".heatmaplayer image")).to_have_count(1)  # drawn by plotly
+    after = saved.get_by_text("The first token can attend only to itself")
+    expect(after).to_be_hidden()
+    saved.get_by_label("Your answer").fill("27")
+    saved.get_by_label("Your answer").press("Enter")
+    expect(saved.get_by_text("You answered 27. The correct answer is 28.")).to_be_visible()
+    expect(after).to_be_visible()
+    expect(saved.locator(".heatmaplayer image")).to_have_count(3)  # the second figure has two traces
+    saved.get_by_role("button", name="Try again").click()
+    expect(after).to_be_hidden()
+    context.close()

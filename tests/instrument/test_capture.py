@@ -55,6 +55,23 @@ def test_every_forward_pass_is_kept_where_that_is_asked(model: tc.Transformer):
     assert torch.equal(torch.stack(last.each(site)), steps[-1][None])
 
 
+def test_activations_are_listed_by_kind_of_site():
+    model = shaken_model(small_config(n_encoder_layers=2, n_decoder_layers=3))
+    with tc.capture(model, "decoder.*.hook_z", "hook_logits") as acts:
+        model(SRC, TGT)
+    lines = [line.split("  ") for line in repr(acts).splitlines()]
+    rows = [[cell.strip() for cell in line if cell] for line in lines]
+    kib = f"{sum(x.nbytes for site, x in acts.items() if 'self_attn' in site) / 1024:.1f}"
+    shape = str([*acts["decoder.blocks.0.self_attn.hook_z"].shape])
+    assert rows[0] == [f"Activations: 7 sites, {sum(x.nbytes for x in acts.values()) / 2**20:.2f} MiB"]
+    assert rows[2] == ["decoder.blocks.{0-2}.self_attn.hook_z", shape, "float32", kib]
+    assert [row[0] for row in rows[3:]] == ["decoder.blocks.{0-2}.cross_attn.hook_z", "hook_logits"]
+    assert acts._repr_html_().count("<tr>") == len(rows) - 1
+    with tc.capture(model, "encoder.blocks.1.*pattern", lazy=True) as lazy:
+        model(SRC, TGT)
+    assert " lazy " in repr(lazy) and "encoder.blocks.1.self_attn.hook_pattern" in repr(lazy)
+
+
 def test_layers_are_stacked():
     model = shaken_model(small_config(n_encoder_layers=2, n_decoder_layers=3))
     with tc.capture(model, tc.sites("resid_post"), tc.sites("pattern")) as acts:

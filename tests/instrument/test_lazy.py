@@ -7,7 +7,15 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
-from tests.model.building import DECODER, each_variation, random_tokens, shaken_model, small_config, varied_model
+from tests.model.building import (
+    DECODER,
+    VARIATIONS,
+    odd_config,
+    random_tokens,
+    shaken_model,
+    small_config,
+    varied_model,
+)
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.errors import ConfigError, SiteError
 from transformer_core.instrument import lazy
@@ -42,9 +50,11 @@ def assert_near(one: Tensor, other: Tensor) -> None:
     torch.testing.assert_close(one.double(), other.double(), rtol=0, atol=1e-6 * max(1.0, float(largest)))
 
 
-@each_variation
+@pytest.mark.parametrize("variation", [*VARIATIONS, "rounded"])
 def test_every_part_is_that_of_the_pattern(variation: str):
-    model = varied_model(variation).double()
+    rounded = DECODER | {"positions": "alibi", "alibi_rounding": True, "n_heads": 12}
+    model = shaken_model(odd_config(**rounded)) if variation == "rounded" else varied_model(variation)
+    model = model.double()
     acts, patterns = both_ways(model, *texts_for(model))
     assert patterns.keys() == {site for site in acts if site.endswith("hook_pattern")}
     for site, pattern in patterns.items():

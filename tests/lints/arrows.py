@@ -17,7 +17,9 @@ FLOORS = [
     ("pages.learn.tour.lesson_engine", "pages.learn.build.engine"),
     ("transformer_core.__main__", "headlight.__main__", "headlight.cli"),
     ("headlight",),  # __init__.py, the table of contents
+    ("headlight.notebook",),
     ("headlight.figures",),
+    ("headlight.viewing",),
     ("headlight.analysis",),
     ("headlight.diagnosis", "headlight.experiments"),
     ("headlight.programs",),
@@ -64,6 +66,7 @@ SPEAK = (
     "headlight.language",
     "headlight.cli",
     "headlight.figures",
+    "headlight.notebook",
 )
 
 # Names that say nothing of what is in the file.

@@ -23,7 +23,9 @@ _LLAMA3 = {"rotary_scaling": "llama3", "rotary_scaling_factor": 8.0, "rotary_ori
 VARIATIONS: dict[str, dict[str, Any]] = {
     "the paper's": {},
     "pre-norm, no biases of norms": {"norm_position": "pre", "norm": "layer_without_bias"},
-    "buckets": _BUCKETS | _ROOT_MEAN_SQUARE | {"scale_scores": False, "scale_logits": True, "d_head": 10},
+    "buckets": _BUCKETS
+    | _ROOT_MEAN_SQUARE
+    | {"scale_scores": False, "scale_logits": True, "d_head": 10, "output_norm": True},
     "alibi": {"positions": "alibi", "attention_bias": "none", "feed_forward_bias": False},
     "rotary, groups": {"positions": "rotary_interleaved", "n_heads": 4, "n_kv_heads": 2, "attention_bias": "qkv"},
     "window": {"positions": "learned", "sliding_window": 3, "gated": True, "activation": "gelu_tanh"},
@@ -35,23 +37,37 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "decoder, q/k norm": DECODER
     | _ROOT_MEAN_SQUARE
     | _LLAMA3
-    | {"positions": "rotary_halves", "rotary_fraction": 0.6, "d_head": 10, "qk_norm": True, "attention_bias": "none"},
-    "decoder, alibi, window": DECODER | {"positions": "alibi", "sliding_window": 3, "n_kv_heads": 1},
+    | {"positions": "rotary_halves", "rotary_fraction": 0.6, "d_head": 10, "qk_norm": True, "attention_bias": "none"}
+    | {"qk_norm_scope": "per_head"},
+    "decoder, alibi, window": DECODER
+    | {"positions": "alibi", "alibi_scale": 0.5, "alibi_rounding": True, "sliding_window": 3, "n_kv_heads": 1},
     "decoder, buckets": DECODER | _BUCKETS | {"embedding_norm": True, "unembed_bias": True},
     "decoder, attention only": DECODER | {"d_ff": 0, "positions": "none", "tie_embeddings": "none"},
-    "final norm": {"final_norm": True},
+    "final norm, two vocabularies": {"final_norm": True, "src_vocab_size": 41, "tie_embeddings": "target"},
     "no norm": {"norm": "none", "norm_position": "pre", "positions": "learned", "scale_embeddings": False},
     "decoder, no norm, attention only": DECODER
     | {"norm": "none", "norm_position": "pre", "d_ff": 0, "positions": "none", "scale_embeddings": False},
+    "decoder, output norms": DECODER
+    | _ROOT_MEAN_SQUARE
+    | {"positions": "rotary_halves", "input_norm": False, "output_norm": True, "n_kv_heads": 1}
+    | {"qk_norm": True, "qk_norm_scope": "joint", "score_cap": 3.0},
+    "decoder, no final norm": DECODER
+    | _ROOT_MEAN_SQUARE
+    | {"positions": "learned", "embedding_norm": True, "last_norm": False, "activation": "squared_relu"}
+    | {"logit_cap": 2.0},
     "decoder, parallel": DECODER
-    | {"norm_position": "pre", "parallel_residual": True, "positions": "rotary_halves", "rotary_fraction": 0.5},
+    | {"norm_position": "pre", "parallel_residual": True, "positions": "rotary_halves", "rotary_fraction": 0.5}
+    | {"layers_without_rotation": (1,)},
     "encoder": ENCODER
     | {"positions": "learned", "activation": "gelu", "n_segments": 3, "embedding_norm": True}
     | {"unembed_transform": True, "unembed_bias": True, "scale_embeddings": False},
+    "encoder, narrow embeddings, buckets too": ENCODER
+    | {"positions": "learned", "relative_bias": True, "n_relative_buckets": 7, "relative_max_distance": 9}
+    | {"d_embed": 10, "embedding_norm": True, "unembed_transform": True, "scale_embeddings": False},
     "encoder, buckets, groups": ENCODER | _BUCKETS | _ROOT_MEAN_SQUARE | {"n_kv_heads": 1, "qk_norm": True},
     "encoder, rotary, window": ENCODER | {"positions": "rotary_halves", "sliding_window": 4, "tie_embeddings": "none"},
     "encoder, windows and none": ENCODER
-    | {"positions": "rotary_halves", "rotary_base_in_window": 50.0, "sliding_window": 3, "full_attention_every": 2}
+    | {"positions": "rotary_halves", "rotary_base_in_window": 50.0, "sliding_window": 3, "layers_without_window": (0,)}
     | {
         "norm_position": "pre",
         "norm": "layer_without_bias",
@@ -137,7 +153,7 @@ def random_inputs(
 ) -> tuple[Tensor, ...]:
     """What a model takes: source and target, or one text."""
     vocab_size = model.config.vocab_size
-    tokens = random_tokens(lengths, vocab_size=vocab_size)
+    tokens = random_tokens(lengths, vocab_size=model.config.input_vocab_size)
     if model.config.architecture != "encoder_decoder":
         return (tokens,)
     return tokens, random_tokens(tgt_lengths, vocab_size=vocab_size, seed=1)

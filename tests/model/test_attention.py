@@ -4,13 +4,14 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import transformer_core as tc
 from tests.model.building import odd_config, shaken
-from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.attention import MultiHeadAttention, attention_scores
 from transformer_core.model.rotary import RotaryPositions
 
 
@@ -108,6 +109,39 @@ def test_grouped_heads_are_heads_with_the_same_keys_and_values(n_kv_heads: int, 
     assert acts["hook_k"].shape == acts["hook_v"].shape == (2, n_kv_heads, 7, 10)
     for site in ("hook_q", "hook_attn_scores", "hook_pattern", "hook_z", "hook_result", "hook_attn_out"):
         torch.testing.assert_close(acts[site], of_twin[site], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("norm, scope", [("layer", "per_head"), ("layer_without_bias", "per_head"), ("rms", "joint")])
+@torch.no_grad()
+def test_queries_and_keys_are_normalized_with_gains_for_each_head(norm: str, scope: str):
+    """As in the code of Cohere and StableLM; or as one vector (OLMo et al. 2025, sec. 2.1)."""
+    config = odd_config(qk_norm=True, qk_norm_scope=scope, norm=norm, n_heads=6, n_kv_heads=2)
+    attention, x = shaken(MultiHeadAttention(config)).double(), torch.randn(2, 5, 48, dtype=torch.float64)
+    with tc.capture(attention, "*") as acts:
+        attention(x, x)
+    weights = dict(attention.named_parameters())
+    for stem, n in (("q", 6), ("k", 2)):
+        weight = weights[f"{stem}_norm.weight"].view(n, 8)
+        projected = attention.get_submodule(stem)(x)
+        if scope == "joint":
+            expected = nn.functional.rms_norm(projected, (n * 8,), weight.flatten(), 1e-5).unflatten(-1, (n, 8))
+        else:
+            bias = weights.get(f"{stem}_norm.bias", torch.zeros(n * 8).double()).view(n, 8)
+            heads = projected.unflatten(-1, (n, 8)).unbind(dim=2)
+            expected = torch.stack(
+                [nn.functional.layer_norm(head, (8,), weight[i], bias[i], 1e-5) for i, head in enumerate(heads)], dim=2
+            )
+        torch.testing.assert_close(acts[f"hook_{stem}"], expected.transpose(1, 2))
+
+
+def test_capped_scores_are_the_formula():
+    """Before the mask. Source: Gemma Team 2024, sec. 2."""
+    q, k, mask = torch.randn(1, 1, 5, 8) * 4, torch.randn(1, 1, 5, 8) * 4, torch.ones(5, 5, dtype=torch.bool).tril()
+    scores = (q @ k.transpose(-2, -1))[0, 0].double().numpy() / 8**0.5
+    capped = attention_scores(q, k, mask[None, None], cap=2.0)[0, 0]
+    expected = np.where(mask, 2 * np.tanh(scores / 2), -np.inf)
+    torch.testing.assert_close(capped, torch.from_numpy(expected).float())
+    assert np.abs(scores).max() > 4
 
 
 def test_queries_and_keys_are_normalized_head_by_head_before_they_are_turned():

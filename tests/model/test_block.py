@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import DECODER, odd_config, shaken
@@ -40,6 +41,31 @@ def test_a_parallel_block_adds_both_to_the_same_vector():
     with tc.capture(block, "hook_resid_mid") as acts:
         torch.testing.assert_close(block(x, None), x + attention_maps + block.mlp(block.ln2(x)), rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(acts["hook_resid_mid"], x + attention_maps, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("input_norm", [False, True])
+@torch.no_grad()
+def test_what_a_sub_layer_adds_is_normalized(input_norm: bool):
+    """x + Norm(Sublayer(x)) (OLMo et al. 2025, sec. 2.1), or x + Norm(Sublayer(Norm(x))) (Gemma Team 2024, sec. 2)."""
+    parts = {"norm": "rms", "norm_position": "pre", "input_norm": input_norm, "output_norm": True}
+    block, x = shaken(Block(odd_config(**DECODER, **parts), has_cross_attention=False)), torch.randn(2, 5, 48)
+
+    def normalized(x: Tensor, weight: Tensor) -> Tensor:
+        return x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt() * weight
+
+    weights = dict(block.named_parameters())
+    with tc.capture(block, "*") as acts:
+        out = block(x, None)
+    h = normalized(x, weights["ln1.weight"]) if input_norm else x
+    torch.testing.assert_close(acts["ln1.hook_normalized"], h)
+    attended = acts["hook_resid_pre"] + normalized(
+        acts["self_attn.hook_result"].sum(dim=1) + weights["self_attn.out.bias"], weights["self_attn.out_norm.weight"]
+    )
+    torch.testing.assert_close(acts["hook_resid_mid"], attended)
+    h = normalized(attended, weights["ln2.weight"]) if input_norm else attended
+    fed = block.mlp.down(block.mlp.up(h).relu())
+    torch.testing.assert_close(out, attended + normalized(fed, weights["mlp.out_norm.weight"]))
+    torch.testing.assert_close(out, attended + acts["hook_mlp_out"])
 
 
 @pytest.mark.parametrize("has_cross_attention", [False, True])

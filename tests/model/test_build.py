@@ -114,7 +114,7 @@ def test_an_empty_model_takes_a_built_one_s_weights(variation: str):
         ("buckets", {"encoder.position_bias.weight": (7, 3), "decoder.position_bias.weight": (7, 3)}),
         ("window", {"encoder.pos_embed.table": (24, 48), "decoder.blocks.1.mlp.gate.weight": (80, 48)}),
         ("rotary, groups", {"decoder.blocks.0.cross_attn.k.weight": (24, 48)}),
-        ("decoder, q/k norm", {"decoder.blocks.0.self_attn.q_norm.weight": (10,), "decoder.ln_final.weight": (48,)}),
+        ("decoder, q/k norm", {"decoder.blocks.0.self_attn.q_norm.weight": (30,), "decoder.ln_final.weight": (48,)}),
         ("encoder", {"encoder.segment_embed.weight": (3, 48), "encoder.embedding_norm.bias": (48,)}),
         ("encoder", {"unembed.bias": (37,), "unembed_transform.linear.weight": (48, 48)}),
     ],

@@ -1,5 +1,6 @@
 """Biases by distance: ALiBi's published slopes, T5's rule for buckets in a naive loop, and windows of both."""
 
+import itertools
 import math
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
-from tests.model.building import odd_config, random_tokens, shaken_model
+from tests.model.building import DECODER, odd_config, random_tokens, shaken_model
 from transformer_core.model.distance_bias import (
     AlibiBias,
     PositionBias,
@@ -98,6 +99,22 @@ def test_each_window_is_the_rule_at_each_cell(kind: str, n_queries: int, n_past:
     for queries in chunks(n_queries):
         for keys in chunks(n_keys):
             assert torch.equal(rule.write_out(queries, keys), whole[:, :, queries, keys])
+
+
+ROUNDED = DECODER | {"positions": "alibi", "alibi_rounding": True, "alibi_scale": 0.5, "n_heads": 12}
+
+
+def test_rounded_products_of_slope_and_position():
+    """The slopes of 12 heads are no powers of 2, and the bias depends on both positions."""
+    rule = rule_of(AlibiBias(odd_config(**ROUNDED)), n_queries=9, n_past=70)
+    slopes = alibi_slopes(12).bfloat16()
+    whole = rule.write_out()
+    for head, query, key in itertools.product(range(12), range(9), range(79)):
+        of_query, of_key = (float((slopes[head] * place).float()) for place in (query + 70, key))
+        assert whole[0, head, query, key] == 0.5 * (of_key - of_query)
+    exact = AlibiBias(odd_config(**ROUNDED | {"alibi_rounding": False}))
+    assert not torch.allclose(whole, rule_of(exact, n_queries=9, n_past=70).write_out(), atol=1e-2)
+    assert torch.equal(rule.write_out(slice(2, 5), slice(60, 75)), whole[:, :, 2:5, 60:75])
 
 
 def in_scores(model: tc.Transformer, acts: tc.Activations, attn: str) -> Tensor:

@@ -24,6 +24,7 @@ BY_HAND = {
     "gelu": lambda x: x * 0.5 * (1 + math.erf(x / math.sqrt(2))),  # x times the normal distribution's Phi
     "gelu_tanh": tanh_gelu,
     "silu": lambda x: x / (1 + math.exp(-x)),
+    "squared_relu": lambda x: max(0.0, x) ** 2,
 }
 
 

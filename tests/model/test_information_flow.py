@@ -42,7 +42,7 @@ def within(reach: int, n: int) -> Tensor:
 
 def reach_of_two_layers(config: tc.ModelConfig) -> int | None:
     """How far two layers of a window carry; None where one of them has none."""
-    return None if config.full_attention_every or not config.sliding_window else 2 * (config.sliding_window - 1)
+    return None if config.layers_without_window or not config.sliding_window else 2 * (config.sliding_window - 1)
 
 
 @WRITING

@@ -43,10 +43,11 @@ THE_PAPER_S = {
 }
 NO_POSITIONS, LAST_NORM, GATE = "hook_pos_embed", "ln_final.hook_normalized", "blocks.0.mlp.hook_pre_linear"
 HEAD_NORMS = "blocks.0.self_attn.q_norm.hook_normalized blocks.0.self_attn.k_norm.hook_normalized"
+OUTPUT_NORMS = "blocks.0.self_attn.out_norm.hook_normalized blocks.0.mlp.out_norm.hook_normalized"
 DIFFERENCES = {  # variation: which of the paper's sites are not there (a pattern), and which are there beside them
     "the paper's": ("", ""),
     "pre-norm, no biases of norms": ("", LAST_NORM),
-    "buckets": (NO_POSITIONS, LAST_NORM),
+    "buckets": (NO_POSITIONS, f"{LAST_NORM} {OUTPUT_NORMS}"),
     "alibi": (NO_POSITIONS, ""),
     "rotary, groups": (NO_POSITIONS, ""),
     "window": ("", GATE),
@@ -57,13 +58,19 @@ DIFFERENCES = {  # variation: which of the paper's sites are not there (a patter
     "decoder, alibi, window": (NO_POSITIONS, ""),
     "decoder, buckets": (NO_POSITIONS, "embedding_norm.hook_normalized"),
     "decoder, attention only": (rf"{NO_POSITIONS}|mlp|ln2|hook_resid_mid", ""),
-    "final norm": ("", LAST_NORM),
+    "decoder, output norms": (NO_POSITIONS, f"{LAST_NORM} {HEAD_NORMS} {OUTPUT_NORMS}"),
+    "decoder, no final norm": ("", "embedding_norm.hook_normalized"),
+    "final norm, two vocabularies": ("", LAST_NORM),
     "no norm": ("", LAST_NORM),
     "decoder, no norm, attention only": (rf"{NO_POSITIONS}|mlp|ln2|hook_resid_mid", LAST_NORM),
     "decoder, parallel": (NO_POSITIONS, LAST_NORM),
     "encoder": (
         "",
         "hook_segment_embed embedding_norm.hook_normalized unembed_transform.norm.hook_normalized",
+    ),
+    "encoder, narrow embeddings, buckets too": (
+        "",
+        "embedding_norm.hook_normalized unembed_transform.norm.hook_normalized",
     ),
     "encoder, buckets, groups": (NO_POSITIONS, f"{LAST_NORM} {HEAD_NORMS}"),
     "encoder, rotary, window": (NO_POSITIONS, ""),
@@ -114,6 +121,8 @@ def test_names_are_the_table_s(variation: str, model: tc.Transformer, acts: tc.A
     if len(stacks) == 1:
         names = {name for name in names if "cross" not in name}
     names |= {site if "unembed" in site else f"{stack}.{site}" for stack in stacks for site in more.split()}
+    if variation == "buckets":
+        names.add("decoder.blocks.0.cross_attn.out_norm.hook_normalized")
     expected = {name.replace("blocks.0", f"blocks.{i}") for name in names for i in (0, 1)} | {"hook_logits"}
     assert set(tc.site_names(model)) == expected and len(tc.site_names(model)) == len(expected)
     assert set(acts) == expected  # each is passed by a forward
@@ -126,9 +135,10 @@ def test_shapes(model: tc.Transformer, acts: tc.Activations):
     n_heads, n_kv_heads, d_head = model.config.n_heads, model.config.n_kv_heads, model.config.d_head
     for name, value in acts.items():
         stack, stem = name.split(".")[0], name.split(".")[-1]
+        width = model.config.embedding_width if "embed" in name else 48
         if stack not in n_positions:
-            expected: tuple[int, ...] = (3, n_positions[stacks_of(model)[-1]], 37 if stem == "hook_logits" else 48)
-        elif "_attn." in name:
+            expected: tuple[int, ...] = (3, n_positions[stacks_of(model)[-1]], 37 if stem == "hook_logits" else width)
+        elif "_attn." in name and "out_norm" not in name:
             n_queries, n_keys = n_positions[stack], 7 if "cross_attn" in name else n_positions[stack]
             expected = {
                 "hook_q": (3, n_heads, n_queries, d_head),
@@ -143,7 +153,7 @@ def test_shapes(model: tc.Transformer, acts: tc.Activations):
                 "hook_normalized": (3, n_kv_heads if ".k_norm." in name else n_heads, n_queries, d_head),
             }[stem]
         else:
-            expected = (3, n_positions[stack], 80 if ".mlp." in name else 48)
+            expected = (3, n_positions[stack], 80 if ".mlp.hook" in name else width)
         assert value.shape == expected, name
 
 
@@ -167,6 +177,12 @@ def test_the_residual_stream_adds_up(model: tc.Transformer, acts: tc.Activations
                 assert torch.equal(acts[f"{stack}.blocks.1.hook_resid_pre"], handed_on)
 
 
+def out_norm(model: tc.Transformer, sublayer: str) -> torch.nn.Module:
+    """The normalization of what a sub-layer adds."""
+    return model.get_submodule(f"{sublayer}.out_norm") if model.config.output_norm else torch.nn.Identity()
+
+
+@torch.no_grad()
 def test_an_attention_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Activations):
     n_heads = model.config.n_heads
     group = n_heads // model.config.n_kv_heads
@@ -179,8 +195,10 @@ def test_an_attention_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Act
         allowed = mask.expand_as(scores)
         assert mask.dtype == torch.bool
         assert torch.equal(scores == -math.inf, ~allowed)
-        if "cross" in attn or model.config.positions not in ("alibi", "relative_buckets"):
+        if "cross" in attn or not model.config.has_position_bias:
             products = q @ k.transpose(-2, -1) / (math.sqrt(q.shape[-1]) if model.config.scale_scores else 1)
+            if model.config.score_cap is not None:
+                products = model.config.score_cap * torch.tanh(products / model.config.score_cap)
             torch.testing.assert_close(scores[allowed], products[allowed])
         exps = scores.exp()  # scores are small, so this needs no care
         torch.testing.assert_close(pattern, exps / exps.sum(dim=-1, keepdim=True).clamp(min=1e-30))
@@ -192,7 +210,7 @@ def test_an_attention_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Act
         for head, w_out in enumerate(out.weight.detach().chunk(n_heads, dim=1)):
             torch.testing.assert_close(result[:, head], z[:, head] @ w_out.T)
         bias = 0 if out.bias is None else out.bias.detach()
-        torch.testing.assert_close(result.sum(dim=1) + bias, attn_out)
+        torch.testing.assert_close(out_norm(model, attn)(result.sum(dim=1) + bias), attn_out)
 
 
 def test_rows_with_nothing_to_attend_to_are_zero(model: tc.Transformer, acts: tc.Activations):
@@ -214,7 +232,8 @@ def test_the_mlp_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Activati
         if model.config.gated:
             activated = activated * acts[f"{stack}.blocks.1.mlp.hook_pre_linear"]
         assert torch.equal(post, activated)
-        torch.testing.assert_close(mlp.down(post).detach(), acts[f"{stack}.blocks.1.hook_mlp_out"])
+        out = out_norm(model, f"{stack}.blocks.1.mlp")(mlp.down(post))
+        torch.testing.assert_close(out.detach(), acts[f"{stack}.blocks.1.hook_mlp_out"])
 
 
 @torch.no_grad()

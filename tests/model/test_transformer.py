@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -142,6 +143,17 @@ def test_the_final_states_are_what_the_last_layer_makes_logits_of(alone: dict[st
     assert "hook_logits" not in acts and states.shape == (3, inputs[-1].shape[1], 48)
     expected = states / 48**0.5 @ model.unembed.weight.T + model.unembed.bias
     torch.testing.assert_close(expected, model(*inputs))
+
+
+@torch.no_grad()
+def test_capped_logits_are_the_formula():
+    """Source: Bello et al. 2016, app. A.2."""
+    model = varied_model("decoder, no final norm", logit_cap=4.0)
+    (tokens,) = random_inputs(model)
+    growth = np.exp((model.final_states(tokens) @ model.unembed.weight.T).numpy() / 2.0)
+    expected = 4.0 * (growth - 1) / (growth + 1)
+    np.testing.assert_allclose(model(tokens).numpy(), expected, atol=1e-6)
+    assert 3.0 < np.abs(expected).max() < 4.0
 
 
 @torch.no_grad()

@@ -138,6 +138,7 @@ Object.assign(globalThis, {
   document: { createElement: () => new Canvas() },
   CSSStyleSheet: class {
     replace = async () => this;
+    replaceSync = () => {};
   },
   fetch: async () => ({ ok: true, text: async () => "" }),
 });

@@ -37,6 +37,11 @@ from transformer_core.config import Architecture
 from transformer_core.text.ids import IdTokenizer
 
 PROMPT = "the cat sees a dog because it was"
+BARE: dict[str, Architecture] = {
+    "bare": "encoder_only",
+    "bare-decoder": "decoder_only",
+    "bare-pair": "encoder_decoder",
+}
 OTHERS = ("small", "ids", "ids-gaps", "ids-pairs", "reverse", "induction")
 VIEWS: list[tuple[str, dict[str, str]]] = [
     *((page.url, {}) for page in pages().values() if page.subject in ("text", "stage", "model", "models")),
@@ -61,7 +66,7 @@ def save_ids(folder: Path, architecture: Architecture) -> None:
 
 @pytest.fixture(scope="session")
 def foreign(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `OTHERS`, "bare" without a last layer, "new" that was not trained, and "tales" of our own."""
+    """A folder with `OTHERS`, `BARE` without a last layer, "new" that was not trained, and "tales" of our own."""
     place, own = tmp_path_factory.mktemp("foreign"), {"title": "Bare", "examples": EXAMPLES}
     shutil.copytree(three_kinds / "tales", place / "tales")
     for name in ("small", "ids"):
@@ -73,7 +78,8 @@ def foreign(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     tc.save(place / "new", *tc.load(place / "small"), {"title": "New", "examples": [PROMPT]})
     save_ids(place / "ids-gaps", "encoder_only")
     save_ids(place / "ids-pairs", "encoder_decoder")
-    save_model(place / "bare", n_layers=2, n_heads=2, architecture="encoder_only", unembed=False, **own)  # type: ignore[arg-type]
+    for name, architecture in BARE.items():
+        save_model(place / name, n_layers=2, n_heads=2, architecture=architecture, unembed=False, **own)  # type: ignore[arg-type]
     for name in ("reverse", "induction"):
         save_compiled(place / name, *example(name), title=name.capitalize(), examples=["a b c a b"])
     return place
@@ -95,9 +101,10 @@ def text_of(app: AppTest) -> str:
 def test_each_view_shows_them(open_app: OpenApp, number: int):
     """Without a last layer attention is shown, with a note that nothing is predicted."""
     page, parameters = VIEWS[number]
-    app = open_app(page, model="bare", **parameters)
-    assert not [*app.exception, *app.error, *app.warning]
-    assert page in UNJUDGED or NO_HEAD in text_of(app)
+    for bare in ("bare", [*BARE][1 + number % 2]):
+        app = open_app(page, model=bare, **parameters)
+        assert not [*app.exception, *app.error, *app.warning], bare
+        assert page in UNJUDGED or NO_HEAD in text_of(app), bare
     for name in islice(cycle(OTHERS), 3 * number, 3 * number + 3):
         script = {"text": "مرحبا بالعالم 👩‍👩‍👧"} if name == "small" else {}
         app = open_app(page, model=name, **parameters, **script)

@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.explore.compare import view_fields as compare_fields
 from pages.learn.steps.data import MOST_SHOWN, StepsData
+from pages.shared.model_bar import left_out
 from pages.shared.view import long_texts
 from tests.pages.conftest import OpenApp, words_of
 
@@ -34,6 +35,13 @@ def test_a_query_and_its_key_are_shown_together_as_far_as_both_have_room():
         queries, keys = StepsData.shown.func(data)
         assert queries == keys and len(queries) == MOST_SHOWN and data.query in queries
         assert (data.strongest_key in keys) == (apart < MOST_SHOWN)
+
+
+def test_a_text_that_fills_the_context_of_a_model_names_it():
+    for n, names_context in ((30, False), (31, True), (32, True)):
+        text: Any = SimpleNamespace(left_out=range(n, 40), target_left_out=range(0))
+        (remark,) = left_out(text, context=32)
+        assert ("context of 32 tokens" in remark) == names_context and f"first {n} tokens were read" in remark
 
 
 LIST = {"view": "texts", "texts": "list", "list": "The cat.\nThe dog.\nThe cat sees."}

@@ -168,6 +168,14 @@ def marian(folder: Path) -> Path:
     return write(folder, vocab={piece: i for i, piece in enumerate(vocabulary)})
 
 
+def m2m100(folder: Path) -> Path:
+    """One sentencepiece model, whose special tokens are in vocab.json."""
+    model = sentencepiece_model(vocab_size=60)
+    (folder / "sentencepiece.bpe.model").write_bytes(model)
+    vocabulary = ["<s>", "<pad>", "</s>", "<unk>", *pieces_of(model)[3:]]
+    return write(folder, vocab={piece: i for i, piece in enumerate(vocabulary)})
+
+
 # Layouts of before tokenizer.json.
 OLDER: dict[str, Callable[[Path], Path]] = {make.__name__: make for make in (gpt2, roberta, qwen2, bert, t5, llama)}
 FAMILIES = [*OLDER, *(f"{name}.json" for name in OLDER), "llama_2", "llama_3"]

@@ -7,6 +7,7 @@ import pytest
 from tests.text.refusals import refusal
 from transformer_core.config import Architecture
 from transformer_core.errors import TextError
+from transformer_core.model.presets import tiny
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.load import load_tokenizer
 from transformer_core.text.words import word_places
@@ -82,3 +83,14 @@ def test_it_is_saved_with_its_model(tmp_path: Path):
     assert (again.pad_id, again.bos_id, again.eos_id, again.unk_id, again.mask_id) == (0, None, 1, None, None)
     path.write_text(path.read_text().replace('"eos": 1', '"eos": 11'))
     assert "damaged" in refusal(load_tokenizer, path)
+
+
+def test_a_source_with_its_own_vocabulary_has_its_own_ids(tmp_path: Path):
+    read = IdTokenizer.of(tiny(9).changed(src_vocab_size=20, tie_embeddings="none"))
+    read.save(tmp_path / "tokenizer.json")
+    for tokenizer in (read, load_tokenizer(tmp_path / "tokenizer.json")):
+        assert (tokenizer.vocab_size, tokenizer.target.vocab_size) == (20, 9)
+        assert tokenizer.labels_for("19 3", "encoder_decoder") == ["19", "3", "2"]
+        assert tokenizer.encode_batch(["19"]) == [[19]] and tokenizer.decode([19]) == "19" == tokenizer.tokens([19])[0]
+        with pytest.raises(TextError, match="ids 0 to 8"):
+            tokenizer.target.encode("19")

@@ -19,6 +19,8 @@ def test_save_and_load(kind: TokenizerKind, tokenizers: dict[TokenizerKind, Toke
     loaded = load_tokenizer(tmp_path / "tokenizer.json")
     text = "L’animal didn't <eos> 😀 ____"
     assert loaded.kind == kind
+    known = f"vocab_size={loaded.vocab_size}, pad_id=0, bos_id=1, eos_id=2, unk_id=3"
+    assert repr(loaded) == f"OwnTokenizer(kind='{kind}', {known}{'' if loaded.mask_id is None else ', mask_id=4'})"
     assert loaded.mask_id == tokenizers[kind].mask_id
     assert loaded.encode_for(text, "encoder_only") == tokenizers[kind].encode_for(text, "encoder_only")
     assert loaded.decode(loaded.encode(text)) == tokenizers[kind].decode(loaded.encode(text))

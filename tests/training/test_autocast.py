@@ -47,10 +47,17 @@ def loss_and_gradients(model: Transformer, *, bfloat16: bool, is_watched: bool =
         ("relative_buckets", False, "rms", None, False),
         ("rotary_halves", False, "rms", 2, True),
         ("rotary_halves", True, "layer", None, False),
+        ("rotary_halves", "joint", "rms", None, False),
     ],
 )
-def test_it_is_float32_but_for_rounding(positions: str, qk_norm: bool, norm: str, window: int | None, is_watched: bool):
-    model = small_model(positions=positions, qk_norm=qk_norm, norm=norm, sliding_window=window)
+def test_it_is_float32_but_for_rounding(
+    positions: str, qk_norm: bool | str, norm: str, window: int | None, is_watched: bool
+):
+    parts: dict[str, Any] = {"positions": positions, "norm": norm, "sliding_window": window, "qk_norm": bool(qk_norm)}
+    if qk_norm == "joint":
+        parts |= {"qk_norm_scope": "joint", "output_norm": True, "score_cap": 5.0}
+        parts |= {"activation": "squared_relu", "logit_cap": 5.0, "last_norm": False}
+    model = small_model(**parts)
     expected, true = loss_and_gradients(model, bfloat16=False)
     loss, gradients = loss_and_gradients(model, bfloat16=True, is_watched=is_watched)
     torch.testing.assert_close(loss, expected, rtol=CLOSE, atol=0)

@@ -1,15 +1,16 @@
-"""Checkpoints as zip files: write them, and import them safely, since they may come from untrusted sources."""
+"""Checkpoints as zip files or uploads: write them, and import them safely, as they may come from untrusted sources."""
 
 import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
-from io import BufferedIOBase, BytesIO
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import SEEK_END, BufferedIOBase, BytesIO
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, get_args
 
-from transformer_core.checkpoints.bring_in import card_of
+from transformer_core.checkpoints.bring_in import WriteUnsupported, card_of
 from transformer_core.checkpoints.checkpoint import (
     CARD,
     CONFIG,
@@ -25,10 +26,10 @@ from transformer_core.checkpoints.file_kinds import N_BYTES, FileKind, kind_by_e
 from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.foreign import open_foreign
 from transformer_core.checkpoints.load import ModelLocation, load
-from transformer_core.checkpoints.tensor_files import TensorFiles
+from transformer_core.checkpoints.tensor_files import OnProgress, TensorFiles
 from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words
-from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
+from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message, UnsupportedModelError
 from transformer_core.reasons import reason
 from transformer_core.text.ids import META
 
@@ -38,7 +39,7 @@ MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read often
 MAX_READ_WHOLE = 2**26  # bytes of any other file except weights; such files are read into memory whole
 
 _DENSE = ".safetensors"  # deflate hardly reduces its size
-_SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # files of a model; ours have no pickles
+_SUFFIXES = (".json", ".yaml", _DENSE, ".txt", ".model", ".spm")  # files of a model; ours have no pickles
 _ZIP = b"PK"  # the first bytes of zip files, including those of torch.save
 _MAX_LISTED = 1000  # most files of an archive whose formats are checked
 _MAX_READ = 2**20  # bytes; only the directory of an archive with very many files needs a larger read
@@ -69,37 +70,69 @@ def pack(folder: Path, file: IO[bytes] | BufferedIOBase) -> None:
     reading_folder(folder, read)
 
 
-def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
-    """Load the model of a zip file and save it as a new checkpoint folder; Hugging Face folders are converted.
+Files = BufferedIOBase | Mapping[str, BufferedIOBase]
+"""A zip file, a file of weights, or the files of a model by their names; all seekable."""
+
+
+def unpack(
+    files: Files,
+    folder: Path,
+    *,
+    max_bytes: int = MAX_BYTES,
+    options: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
+    otherwise: WriteUnsupported | None = None,
+) -> None:
+    """Load the model in some files and save it as a new checkpoint folder; Hugging Face folders are converted.
 
     The list of files is checked first: only kinds of files that models have, no links, no paths outside the folder, at
     most `max_bytes` in total. Other files are ignored, and torch.save files are used only if there are no safetensors.
     Declared sizes are not trusted while unpacking.
 
     Args:
-        file: a zip file, or a file of torch.save; seekable.
+        files: of the model.
         folder: the folder to create. Its name becomes the title of a model without a card.
         max_bytes: limit on the total unpacked size of all files.
+        options: as for `load`.
+        on_progress: called with bytes done, total bytes, and a description.
+        otherwise: as for `bring_in`.
 
     Raises:
+        UndecidedError: as from `load`.
+        UnknownLayoutError: as from `load`.
         CheckpointError: not a zip file, not a model, too large, or damaged; nothing is left behind.
     """
     if folder.exists():
         raise CheckpointError("there is a folder {name!r} already; give the model another name", name=folder.name)
+    with _explained(), replacing(folder) as new:
+        unpacked = new / "unpacked"
+        unpacked.mkdir()
+        place = _put(files, unpacked, folder.name, max_bytes)
+        with _without_path(unpacked):
+            try:
+                _take_in(unpacked, new, folder.name, place, options, on_progress)
+            except UnsupportedModelError as error:
+                if otherwise is None or place != unpacked:
+                    raise
+                otherwise(unpacked, new, folder.name, error)
+        shutil.rmtree(unpacked)
+
+
+def put(files: Files, folder: Path, *, max_bytes: int = MAX_BYTES) -> ModelLocation:
+    """Write the files of a model into an empty folder, without loading it, and return its location.
+
+    Raises:
+        CheckpointError: as from `unpack`.
+    """
+    with _explained():
+        return ModelLocation(_put(files, folder, "model", max_bytes), _THIS)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise the errors of zip files and of the disk as CheckpointError."""
     try:
-        head = file.read(N_BYTES)
-        file.seek(0)
-        is_other = not head.startswith(_ZIP) and bool(other_kind(head))  # a known kind of file, not of weights
-        is_single_file = bool(kind_in(BytesIO(head))) or is_other
-        with replacing(folder) as new:
-            unpacked = new / "unpacked"
-            unpacked.mkdir()
-            if is_single_file:
-                _copy(file, unpacked / folder.name, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
-            else:
-                _extract(file, unpacked, max_bytes)
-            _take_in(unpacked, new, folder.name, unpacked / folder.name if is_single_file else unpacked)
-            shutil.rmtree(unpacked)
+        yield
     except HeadlightError:
         raise
     except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
@@ -112,24 +145,62 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         ) from error
 
 
-def _extract(file: BufferedIOBase, folder: Path, n_left: int) -> None:
-    """Unpack the files of a model into one folder."""
+@contextmanager
+def _without_path(folder: Path) -> Iterator[None]:
+    """Raise errors as CheckpointError that does not name a temporary folder."""
+    try:
+        yield
+    except HeadlightError as error:
+        renamed = error.replaced(f"{folder}/", "").replaced(str(folder), _THIS)
+        raise (renamed if isinstance(renamed, CheckpointError) else CheckpointError(renamed.message)) from error
+
+
+def _put(files: Files, folder: Path, name: str, max_bytes: int) -> Path:
+    """Write the files of a model into one folder; return the folder, or the file of this name if there is only one."""
+    if isinstance(files, Mapping) and len(files) != 1:
+        _extract(_Uploads(files), folder, max_bytes)
+        return folder
+    given, file = next(iter(files.items())) if isinstance(files, Mapping) else ("", files)
+    file.seek(0)
+    head = file.read(N_BYTES)
+    file.seek(0)
+    ending = PurePosixPath(given).suffix
+    is_zip = head.startswith(_ZIP) or (ending.lower() in ("", ".zip") and not other_kind(head))
+    if kind_in(BytesIO(head)) or not is_zip:
+        path = folder / f"{name.removesuffix(ending)}{ending}"
+        _copy(file, path, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
+        return path
     with zipfile.ZipFile(_Careful(file)) as archive:
-        for member in _chosen(archive, n_left):
-            name = PurePosixPath(member.filename).name
-            with archive.open(member) as packed:
-                n_left -= _copy(packed, folder / name, min(n_left, member.file_size), Message(_LARGER, name=name))
+        _extract(archive, folder, max_bytes)
+    return folder
 
 
-def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
+def _extract(archive: "zipfile.ZipFile | _Uploads", folder: Path, n_left: int) -> None:
+    """Unpack the files of a model into one folder."""
+    for member in _chosen(archive, n_left):
+        name = PurePosixPath(member.filename).name
+        with archive.open(member) as packed:
+            n_left -= _copy(packed, folder / name, min(n_left, member.file_size), Message(_LARGER, name=name))
+
+
+def _take_in(
+    unpacked: Path,
+    new: Path,
+    name: str,
+    place: Path,
+    options: Mapping[str, Any] | None,
+    on_progress: OnProgress | None,
+) -> None:
     """Load the unpacked model, a folder or a file, and write it as a checkpoint of ours; no original file is kept."""
     try:
-        _refuse_boundless(place)
+        _refuse_boundless(place, options)
         notes: list[Message] = []
-        model, tokenizer = load(ModelLocation(place, _THIS), on_note=notes.append)
-        write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes))
-    except HeadlightError as error:
-        raise CheckpointError(error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)) from error
+        model, tokenizer = load(
+            ModelLocation(place, _THIS), options=options, on_progress=on_progress, on_note=notes.append
+        )
+        write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes, options=options))
+    except HeadlightError:
+        raise
     except (MemoryError, RuntimeError) as error:  # from torch, for absurd sizes
         raise CheckpointError(
             "{what} cannot be loaded ({error:.150}); choose another",
@@ -138,10 +209,10 @@ def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
         ) from error
 
 
-def _refuse_boundless(folder: Path) -> None:
+def _refuse_boundless(folder: Path, options: Mapping[str, Any] | None) -> None:
     """Check, before building a model, that its configuration has no more layers than there are weight tensors."""
     if is_foreign(folder):
-        opened = open_foreign(folder, where=_THIS)
+        opened = open_foreign(folder, where=_THIS, options=options)
         config = family_of(opened.values, where=_THIS).config(opened.values, where=CONFIG)
         n_tensors = len(opened.files)
     else:
@@ -161,7 +232,7 @@ def _refuse_boundless(folder: Path) -> None:
         )
 
 
-def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
+def _chosen(archive: "zipfile.ZipFile | _Uploads", max_bytes: int) -> list[zipfile.ZipInfo]:
     """Return the files to unpack: those of the topmost folder with a configuration."""
     files = [info for info in archive.infolist() if not info.is_dir()]
     for info in files:
@@ -177,12 +248,14 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     places = places or [PurePosixPath(info.filename).parent for info in files if kinds.get(info.filename)]
     if not places:
         raise CheckpointError(
-            "this file does not contain {config}, so it is not a model; zip the folder of a model", config=CONFIG
+            "this is not a model: it contains neither {config} nor weights; choose the files of a model, or zip "
+            "its folder",
+            config=CONFIG,
         )
     place = min(places, key=lambda place: len(place.parts))
     siblings = [info for info in files if PurePosixPath(info.filename).parent == place]
-    is_safe = any(kinds.get(info.filename) == "safetensors" for info in siblings)
-    weights: FileKind = "safetensors" if is_safe else "torch"
+    in_place = {kinds.get(info.filename) for info in siblings}
+    weights = next((kind for kind in get_args(FileKind) if kind in in_place), None)
     chosen = []
     for info in siblings:
         path, kind = PurePosixPath(info.filename), kinds.get(info.filename)
@@ -205,7 +278,7 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     return chosen
 
 
-def _kind_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> FileKind | None:
+def _kind_of(archive: "zipfile.ZipFile | _Uploads", info: zipfile.ZipInfo) -> FileKind | None:
     """Return the format of a weight file, determined from its content, or from its ending if that is unreadable."""
     is_readable = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     if is_readable:
@@ -275,3 +348,23 @@ class _Careful:
         if len(part) > _MAX_READ:
             raise CheckpointError("this file contains far more files than a model has; zip only the model's folder")
         return part
+
+
+class _Uploads:
+    """Files by name, with the interface of a zip file."""
+
+    def __init__(self, files: Mapping[str, BufferedIOBase]) -> None:
+        self._files = files
+
+    def infolist(self) -> list[zipfile.ZipInfo]:
+        """Return the names and sizes of the files."""
+        members = [zipfile.ZipInfo(name) for name in self._files]
+        for member in members:
+            member.file_size = self._files[member.filename].seek(0, SEEK_END)
+        return members
+
+    def open(self, member: zipfile.ZipInfo) -> AbstractContextManager[Any]:
+        """Return a file at its beginning; it stays open."""
+        file = self._files[member.filename]
+        file.seek(0)
+        return nullcontext(file)

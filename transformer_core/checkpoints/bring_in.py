@@ -1,15 +1,18 @@
 """Importing a model as a checkpoint folder."""
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transformer_core.checkpoints.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
+from transformer_core.checkpoints.folder import replacing
+from transformer_core.checkpoints.foreign import format_of
 from transformer_core.checkpoints.load import ModelLocation, find, load
 from transformer_core.checkpoints.tensor_files import OnProgress
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
@@ -20,22 +23,42 @@ EXAMPLES = {
     "encoder_only": ("The animal didn't cross the street because it was too ____.", "Paris is the ____ of France."),
 }
 WITHOUT_BLANKS = ("The animal didn't cross the street because it was too tired.", "Paris is the capital of France.")
+WITHOUT_TOKENIZER = Message("Imported without a tokenizer, so its texts are token ids.")
+_USUAL_NAME = re.compile(  # of files of weights, which do not tell models apart
+    r"(ckpt|checkpoint|model|pytorch_model|lit_model|consolidated|weights|state_dict|best|last|final)([-_.]\d[\w-]*)?"
+    r"\.(bin|chkpt|ckpt|json|pt|pth|safetensors)",
+    re.IGNORECASE,
+)
+
+WriteUnsupported = Callable[[Path, Path, str, UnsupportedModelError], dict[str, Any]]
+"""Writes a model that this library does not compute into an empty folder, and returns its card.
+
+Takes the folder of the model, the empty folder, the model's name, and the error about it.
+"""
 
 
 def bring_in(
-    source: str | ModelLocation, folder: str | os.PathLike[str], *, on_progress: OnProgress | None = None
+    source: str | ModelLocation,
+    folder: str | os.PathLike[str],
+    *,
+    options: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
+    otherwise: WriteUnsupported | None = None,
 ) -> dict[str, Any]:
     """Load a model from the Hugging Face Hub or from a folder, and write it as a checkpoint.
 
     Args:
         source: a path or an id as for `load`, or the result of `find`.
         folder: the checkpoint folder; an older checkpoint there is replaced.
+        options: as for `load`.
         on_progress: called with bytes done, total bytes, and a description.
+        otherwise: called for a model that this library does not compute; None: it is refused.
 
     Returns:
         The card of the model.
 
     Raises:
+        UndecidedError: as from `load`.
         CheckpointError: the model is not available, or the folder contains something else or cannot be written.
         ConfigError: there is too little memory for it.
     """
@@ -43,11 +66,18 @@ def bring_in(
     refuse_to_replace(folder)
     location = source if isinstance(source, ModelLocation) else find(source, on_progress)
     notes: list[Message] = []
-    model, tokenizer = load(location, on_progress=on_progress, on_note=notes.append)
-    card = card_of(location.folder, model, tokenizer, name=str(location.name), notes=notes)
-    if location.commit is not None:
-        card["source"] = {"name": location.name, "commit": location.commit}
     try:
+        try:
+            model, tokenizer = load(location, options=options, on_progress=on_progress, on_note=notes.append)
+        except UnsupportedModelError as error:
+            if otherwise is None:
+                raise
+            with replacing(folder) as new:
+                return otherwise(location.folder, new, str(location.name), error)
+        name = str(location.name)
+        card = card_of(location.folder, model, tokenizer, name=name, notes=notes, options=options)
+        if location.commit is not None:
+            card["source"] = {"name": location.name, "commit": location.commit}
         save(folder, model, tokenizer, card)
     except OSError as error:
         raise CheckpointError(
@@ -59,7 +89,13 @@ def bring_in(
 
 
 def card_of(
-    folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str, notes: Sequence[Message] = ()
+    folder: Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    name: str,
+    notes: Sequence[Message] = (),
+    options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the card of a model that was loaded from a folder: its own, or a new one.
 
@@ -69,28 +105,38 @@ def card_of(
         tokenizer: the model's tokenizer.
         name: an id, a path or a plain name, whose last part becomes the title.
         notes: notes on the import.
+        options: with which it was loaded.
 
     Raises:
         CheckpointError: the folder's card is damaged.
     """
-    has_card = (folder / CARD).is_file() and not is_foreign(folder)
-    card = read_card(folder) if has_card else _card(model.config, tokenizer, name, notes)
-    if has_card and notes:
-        card["notes"] = [note.as_json() for note in notes]
+    if (folder / CARD).is_file() and not is_foreign(folder):
+        card = read_card(folder)
+        card |= {"notes": [note.as_json() for note in notes]} if notes else {}
+    else:
+        card = new_card(model.config, tokenizer, name, notes)
+        card["format"] = format_of(folder, options=options)
+        card |= {"options": dict(options)} if options else {}
     card["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     return card
 
 
-def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[Message]) -> dict[str, Any]:
-    """Return the card of an imported model."""
-    title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
+def title_of(name: str) -> str:
+    """Return the title of a model: the last part of its id or path, or the folder of a file such as ckpt.pt."""
+    folder, _, last = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")
+    return (_USUAL_NAME.fullmatch(last) and folder.rpartition("/")[2]) or last or name
+
+
+def new_card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[Message]) -> dict[str, Any]:
+    """Return the card of an imported model; arguments as for `card_of`."""
+    title = title_of(name)
     description = [Message("Imported from {name}.", name=name)]
     if tokenizer.kind == "ids":
-        description.append(Message("Imported without a tokenizer, so its texts are token ids."))
+        description.append(WITHOUT_TOKENIZER)
     description += notes
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":
-        ids = [str(config.vocab_size * place // 9) for place in range(1, 9)]  # spread over the vocabulary
+        ids = [str(config.input_vocab_size * place // 9) for place in range(1, 9)]  # spread over the vocabulary
         examples = " ".join(ids), " ".join(ids[:5] * 2)  # the second text repeats its tokens
     return {
         "name": title,

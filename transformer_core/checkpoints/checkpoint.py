@@ -18,9 +18,15 @@ from transformer_core.arguments import check_kind
 from transformer_core.checkpoints.file_kinds import refuse_not_fetched
 from transformer_core.checkpoints.folder import Content, reading, replacing, write_json
 from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan, put
-from transformer_core.checkpoints.tensor_files import OnProgress, TensorFiles, folders_with_weights, weight_files
+from transformer_core.checkpoints.tensor_files import (
+    ADAPTER,
+    OnProgress,
+    TensorFiles,
+    folders_with_weights,
+    weight_files,
+)
 from transformer_core.config import ModelConfig
-from transformer_core.devices import choose_precision
+from transformer_core.devices import choose_precision, in_words
 from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.model.transformer import Transformer, assemble, check_model
 from transformer_core.reasons import reason
@@ -28,8 +34,8 @@ from transformer_core.text.interface import Tokenizer
 from transformer_core.text.load import load_tokenizer
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
+MOST_JSON_BYTES = 2**24  # of a file that describes a model; in memory it may take ten times as much
 PATH = Message("the path of a folder")
-ADAPTER = "adapter_config.json"  # written by PEFT
 
 
 def save(
@@ -74,7 +80,7 @@ def refuse_to_replace(folder: Path) -> None:
 def is_foreign(folder: Path) -> bool:
     """Return whether a folder or a file is a model of another program.
 
-    Its config.json has `model_type` or `architectures`, or no `vocab_size`; or it has weights but no config.json.
+    Its config.json has `model_type` or `architectures`, or no `architecture`; or it has weights but no config.json.
     """
     if folder.is_file():
         return True
@@ -84,7 +90,7 @@ def is_foreign(folder: Path) -> bool:
         values = read_json(folder, CONFIG)
     except (CheckpointError, OSError):  # reading the folder will report the problem
         return False
-    return "model_type" in values or "architectures" in values or "vocab_size" not in values
+    return "model_type" in values or "architectures" in values or "architecture" not in values
 
 
 def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
@@ -192,14 +198,16 @@ def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer:
     Raises:
         CheckpointError: the tokenizer is another model's.
     """
-    is_rounded_up = tokenizer.kind == "foreign" and tokenizer.vocab_size < config.vocab_size
-    if tokenizer.vocab_size != config.vocab_size and not is_rounded_up:
-        raise CheckpointError(
-            "{where}: the tokenizer has {n} tokens and the model {vocab_size}, so they do not belong to the same model",
-            where=where,
-            n=tokenizer.vocab_size,
-            vocab_size=config.vocab_size,
-        )
+    for side, vocab_size in ((tokenizer, config.input_vocab_size), (tokenizer.target, config.vocab_size)):
+        is_rounded_up = side.kind == "foreign" and side.vocab_size < vocab_size
+        if side.vocab_size != vocab_size and not is_rounded_up:
+            raise CheckpointError(
+                "{where}: the tokenizer has {n} tokens and the model {vocab_size}, so they do not belong to the same "
+                "model",
+                where=where,
+                n=side.vocab_size,
+                vocab_size=vocab_size,
+            )
 
 
 def _precision(files: TensorFiles, path: Path) -> torch.dtype:
@@ -279,10 +287,17 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Return the object in a JSON file of a checkpoint folder.
 
     Raises:
-        CheckpointError: it is missing, or not a JSON object.
+        CheckpointError: it is missing, too large, or not a JSON object.
     """
     path = existing(folder, name)
     refuse_not_fetched(path)
+    if path.stat().st_size > MOST_JSON_BYTES:
+        raise CheckpointError(
+            "{path} takes {size}, but at most {most} are read of such a file; copy it again",
+            path=path,
+            size=in_words(path.stat().st_size),
+            most=in_words(MOST_JSON_BYTES),
+        )
     try:
         values = json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -1,6 +1,7 @@
 """Converting a foreign config.json and its weights to a Transformer; each key and parameter is used exactly once."""
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -11,11 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, is_causal_mask
+from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, computed, is_causal_mask
+from transformer_core.checkpoints.layout import LAYOUT, Layout
+from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.placement import put
 from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError, mark
 from transformer_core.model.transformer import Transformer, assemble
 
 PlaceParameter = Callable[[str, Tensor], Tensor]
@@ -25,6 +28,8 @@ OnNote = Callable[[Message], object]
 """Called with sentences on how a model was converted, as far as its files do not say it."""
 
 _LORA = re.compile(r"(.*\.)?(lora_\w+|ia3_l|base_layer|modules_to_save|original_module)\..+")
+_NO_HEAD = Message("It has no language-modelling head, so it makes no predictions.")
+NO_TYPE = mark("{where} has no model_type; add that of its family, such as “gpt2” or “llama”")
 _PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
@@ -52,14 +57,21 @@ def convert(
         CheckpointError: an unsupported family or option; a key that is missing, unknown, or duplicate; a tensor of the
             wrong shape or type.
     """
-    family = family_of(values, where=where)
+    family = family_of(values, where=where).of_file(values, where=f"{where}: config.json")
     config = family.config(values, where=f"{where}: config.json", on_note=on_note)
-    source = _Source(family, config, weights, where, values.get("architectures"))
+    source = FamilyTensors(family, config, weights, where, values.get("architectures"))
     for note in source.notes:
         on_note(note)
     config = source.config
     model = assemble(config)
-    expected = {name: parameter.shape for name, parameter in _own_parameters(model).items()}
+    expected = {name: parameter.shape for name, parameter in own_parameters(model).items()}
+    if unlike := expected.keys() ^ {name for entry in source.entries for name in entry.names}:
+        raise CheckpointError(
+            "{where}: a {family} with these options would have other parameters, such as {name}; choose other options",
+            where=where,
+            family=family.model_type,
+            name=min(unlike),
+        )
     precision: torch.dtype | None = None
     for entry in source.entries:
         key, weight = source.take(entry)
@@ -68,8 +80,6 @@ def convert(
             own = part if len(entry.names) == 1 else part.clone(memory_format=torch.contiguous_format)
             placed = own.to(precision) if place is None else place(name, own)
             put(model, [name], nn.Parameter(placed.contiguous()))
-            del expected[name]
-    assert not expected, f"the table of {family.model_type} fills no {min(expected)}"
     model.tie()
     if place is None:
         model.to(dtype=precision)  # including buffers
@@ -77,26 +87,34 @@ def convert(
 
 
 def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
-    """Return the family of a config.json.
+    """Return the family of a config.json, or of a layout.
 
     Raises:
-        CheckpointError: it has no model_type, or an unsupported one.
+        UnsupportedModelError: its model_type is not supported.
+        CheckpointError: it has no model_type.
     """
+    if isinstance(described := values.get(LAYOUT), Layout):
+        return described.family
     model_type = values.get("model_type")
+    for layout in LAYOUTS:
+        if layout.model_type == model_type:
+            return layout.family
     if not isinstance(model_type, str) or model_type not in FAMILIES:
-        families = ", ".join(sorted(FAMILIES))
         if model_type is None:
-            raise CheckpointError("{where} has no model_type; supported are {families}", where=where, families=families)
-        raise CheckpointError(
-            "{where} has model_type {model_type!r}, which is not supported; supported are {families}",
+            raise CheckpointError(NO_TYPE, where=where)
+        raise UnsupportedModelError(
+            "{where} has model_type {model_type!r}, which is not supported",
             where=where,
             model_type=model_type,
-            families=families,
         )
     return FAMILIES[model_type]
 
 
-class _Source:
+class KeysError(CheckpointError):
+    """A file that lacks keys of its family's table, or has others."""
+
+
+class FamilyTensors:
     """The tensors of a foreign file by the keys of its family's table, checked against the table."""
 
     def __init__(
@@ -106,32 +124,31 @@ class _Source:
         self._weights, self.notes = unwrapped(weights)
         self._where = where
         self._prefix = self._found_prefix(family, family.keys(config))
-        if not family.needs_head and self._lacks_head(family, config):
-            config = replace(config, unembed=False, unembed_transform=False, unembed_bias=False, tie_embeddings="none")
+        config = self._with_head_of_file(family, config)
         untied = replace(config, tie_embeddings="none")
         tables = {version.tie_embeddings: family.keys(version) for version in (config, untied)}
         self._keys = self._by_table_keys(family, chain(*tables.values()))
+        if family.computed is not None:
+            own = family.computed(config)
+            self._weights = ChainMap(own, self._weights)  # type: ignore[arg-type]  # nothing is written to it
+            self._keys |= {key: key for key in own}
         has_own_head = self._has_own_head(family, tables[config.tie_embeddings])
         self.config = untied if has_own_head else config
         self.entries = tables[self.config.tie_embeddings]
-        expected = {key for entry in self.entries for key in (entry.key, *entry.copies)}
+        expected = {key for entry in self.entries for key in _keys_of_table(entry)}
         others = [key for key in self._keys if key not in expected]
         unknown = sorted(self._keys[key] for key in others if not self._may_be_ignored(family, key))
         missing = [entry.key for entry in self.entries if not self._keys_of(entry)]
+        missing += [key for entry in self.entries for key in entry.others if key not in self._keys]
+        if heads := sorted({key.rpartition(".")[0] for key in others if _ignored(family, key) is JUDGES}):
+            self.notes.append(Message("Its classification head is not used: {name}.", name=", ".join(heads)))
         if missing or unknown:
-            raise CheckpointError(self._complaint(family, missing, unknown, classes))
+            raise KeysError(self._complaint(family, missing, unknown, classes))
 
     def take(self, entry: Entry) -> tuple[str, Tensor]:
-        """Return an entry's key in the file, and its tensor; copies in the file must be equal."""
+        """Return an entry's key in the file, and its tensor, joined if there are several; copies must be equal."""
         first, *others = self._keys_of(entry)
-        weight = self._weights[first].detach()
-        if weight.dtype not in _PRECISIONS:
-            raise CheckpointError(
-                "{where}: {name!r} has dtype {dtype}; choose a version of this model in float32, float16 or bfloat16",
-                where=self._where,
-                name=first,
-                dtype=weight.dtype,
-            )
+        weight = self._of_known_precision(first)
         for other in others:
             if not _is_same(weight, self._weights[other]):
                 raise CheckpointError(
@@ -141,7 +158,21 @@ class _Source:
                     name=other,
                     first=first,
                 )
+        if entry.others:
+            tensors = [weight, *(self._of_known_precision(self._keys[key]) for key in entry.others)]
+            weight = computed(first, lambda: entry.joined(tensors))
         return first, weight
+
+    def _of_known_precision(self, key: str) -> Tensor:
+        weight = self._weights[key].detach()
+        if weight.dtype not in _PRECISIONS:
+            raise CheckpointError(
+                "{where}: {name!r} has dtype {dtype}; choose a version of this model in float32, float16 or bfloat16",
+                where=self._where,
+                name=key,
+                dtype=weight.dtype,
+            )
+        return weight
 
     def cut(self, entry: Entry, key: str, weight: Tensor, expected: Mapping[str, torch.Size]) -> list[Tensor]:
         """Split a tensor into the parameters that it fills, which must have the expected shapes."""
@@ -165,7 +196,7 @@ class _Source:
 
     def _by_table_keys(self, family: Family, entries: Iterable[Entry]) -> dict[str, str]:
         """Return the key in the file for each key of the table."""
-        known = {key for entry in entries for key in (entry.key, *entry.copies)}
+        known = {key for entry in entries for key in _keys_of_table(entry)}
         by_table: dict[str, str] = {}
 
         def is_known(key: str) -> bool:
@@ -188,7 +219,7 @@ class _Source:
 
     def _found_prefix(self, family: Family, entries: Iterable[Entry]) -> str:
         """Return the common prefix of the keys, and add a note about it."""
-        full = {key for entry in entries for key in (entry.key, *entry.copies, family.head)}
+        full = {family.head, *(key for entry in entries for key in _keys_of_table(entry))}
         bare = {key.removeprefix(family.prefix) for key in full}
         prefix = common_prefix((_newer(family, key) for key in self._weights), full | bare, where=self._where)
         if prefix:
@@ -197,14 +228,21 @@ class _Source:
             )
         return prefix
 
-    def _lacks_head(self, family: Family, config: ModelConfig) -> bool:
-        """Return whether the file has no tensor of the output layer, apart from a tied embedding."""
+    def _with_head_of_file(self, family: Family, config: ModelConfig) -> ModelConfig:
+        """Return the configuration without an output layer, or its bias, if the file has none.
+
+        A decoder whose output layer is tied has one in any case, unless it was trained for classification.
+        """
         entries = family.keys(config)
         keys = self._by_table_keys(family, entries)
-        of_head = {
-            key for entry in entries if entry.names[0].startswith("unembed") for key in (entry.key, *entry.copies)
-        }
-        return not any(key in keys and _ignored(family, key) is None for key in (*of_head, family.head))
+        of_head = {key for entry in entries if entry.names[0].startswith("unembed") for key in _keys_of_table(entry)}
+        if any(key in keys and _ignored(family, key) is None for key in (*of_head, family.head)):
+            return config
+        is_tied = config.has_decoder and config.tie_embeddings != "none"
+        if is_tied and not any(_ignored(family, key) is JUDGES for key in keys):
+            return replace(config, unembed_bias=False)
+        self.notes.append(_NO_HEAD)
+        return config.without_output_layer()
 
     def _has_own_head(self, family: Family, tied: Iterable[Entry]) -> bool:
         """Return whether the file has an output layer that differs from the embedding, although config.json ties them.
@@ -223,8 +261,6 @@ class _Source:
         ignored = _ignored(family, key)
         if ignored is None:
             return self.config.has_decoder and is_causal_mask(self._weights[self._keys[key]])
-        if ignored is JUDGES and self.config.has_decoder:
-            self.notes.append(Message("Its classification head is not used: {name}.", name=self._keys[key]))
         if ignored.holds is not None and not ignored.holds(self._weights[self._keys[key]], self.config):
             raise CheckpointError(
                 "{where}: {name!r} has unexpected values ({reason}), so this model cannot be computed correctly",
@@ -278,6 +314,11 @@ class _Source:
         )
 
 
+def _keys_of_table(entry: Entry) -> tuple[str, ...]:
+    """Return the keys that a file may have an entry's tensors under."""
+    return (entry.key, *entry.copies, *entry.others)
+
+
 def _is_same(one: Tensor, other: Tensor) -> bool:
     """Return whether two tensors have the same values in the same precision."""
     return one.dtype == other.dtype and torch.equal(one, other)
@@ -295,7 +336,7 @@ def _ignored(family: Family, key: str) -> Ignored | None:
     return next((ignored for ignored in (*family.ignored, *EVERYWHERE) if re.fullmatch(ignored.pattern, key)), None)
 
 
-def _own_parameters(model: Transformer) -> dict[str, nn.Parameter]:
+def own_parameters(model: Transformer) -> dict[str, nn.Parameter]:
     """Return the parameters by name, including only the first of tied parameters."""
     tied = {"none": (), "target": ("unembed.weight",), "three_way": ("unembed.weight", "encoder.embed.weight")}
     following = tied[model.config.tie_embeddings]

@@ -14,10 +14,10 @@ does not cover the model, or if a family has no small model. The model code does
 needs becomes an option of `ModelConfig`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -37,6 +37,10 @@ encoder_only = partial(
 )
 decoder_only = partial(
     ModelConfig, architecture="decoder_only", n_encoder_layers=0, norm_position="pre", scale_embeddings=False
+)
+
+CONSTANTS_IN_WEIGHTS = Message(
+    "Constants of this family, such as factors and signs, are in its weights, so some differ from those of the file."
 )
 
 Cut = Callable[[Tensor], Sequence[Tensor]]
@@ -61,6 +65,25 @@ class Entry:
     names: tuple[str, ...]  # names of our parameters
     cut: Cut = as_it_is  # splits the tensor, one part per name
     copies: tuple[str, ...] = ()  # alternative keys of the tensor; one key is enough, and all that exist must be equal
+    others: tuple[str, ...] = ()  # keys of further tensors, which are joined with it
+    joined: Callable[[list[Tensor]], Tensor] = torch.stack  # joins them
+
+
+def computed(name: str, compute: Callable[[], Tensor]) -> Tensor:
+    """Return a tensor that is computed from others, which may be missing in a file, or have any shape.
+
+    Raises:
+        CheckpointError: the computation fails.
+    """
+    try:
+        return compute()
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            "{name!r} cannot be computed from the tensors of the file, as some are missing or have other shapes "
+            "({reason}); copy the whole file again",
+            name=name,
+            reason=str(error)[:100],
+        ) from error
 
 
 def module(theirs: str, ours: str, parts: Sequence[str] = ("weight", "bias")) -> tuple[Entry, ...]:
@@ -87,6 +110,45 @@ def fused(
     )
 
 
+def shared(theirs: str, ours: Sequence[str], parts: Sequence[str] = ("weight", "bias")) -> tuple[Entry, ...]:
+    """Return the entries of a module that several of ours copy, such as the one norm of parallel sub-layers."""
+    return tuple(
+        Entry(f"{theirs}.{part}", tuple(f"{name}.{part}" for name in ours), lambda weight: [weight] * len(ours))
+        for part in parts
+    )
+
+
+def zero_bias(theirs: str, ours: str) -> Entry:
+    """Return the entry of a linear layer that has a bias in our model only, which is 0."""
+
+    def cut(weight: Tensor) -> Sequence[Tensor]:
+        return weight, weight.new_zeros(weight.shape[0])
+
+    return Entry(f"{theirs}.weight", (f"{ours}.weight", f"{ours}.bias"), cut)
+
+
+def scaled(entries: Iterable[Entry], factors: Mapping[str, float | Tensor]) -> tuple[Entry, ...]:
+    """Return the entries, with some of our parameters multiplied: an option that weights can express.
+
+    Args:
+        entries: of a model.
+        factors: by parameter; a number, or one for each row.
+    """
+
+    def multiplied(name: str, part: Tensor) -> Tensor:
+        if name not in factors:
+            return part
+        wide = torch.float64 if part.dtype == torch.float64 else torch.float32
+        factor = torch.as_tensor(factors[name], dtype=wide, device=part.device)
+        by_row = factor.reshape(-1, *[1] * (part.ndim - 1)) if factor.ndim else factor
+        return part.to(wide) * by_row
+
+    def cut(entry: Entry) -> Cut:
+        return lambda weight: [multiplied(entry.names[i], part) for i, part in enumerate(entry.cut(weight))]
+
+    return tuple(replace(entry, cut=cut(entry)) if factors.keys() & {*entry.names} else entry for entry in entries)
+
+
 def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, ...] = ()) -> tuple[Entry, ...]:
     """Return the entries of the embedding, which is shared by all stacks, and of the output layer.
 
@@ -102,6 +164,43 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
         last = (Entry(head, ("unembed.weight",)),) if config.unembed else ()
         return Entry(key, names, lambda weight: [weight] * len(names), copies), *last
     return (Entry(key, (f"{stacks[-1]}.embed.weight",), copies=(*copies, head)),)
+
+
+FULL, WINDOW = "full_attention", "sliding_attention"
+
+
+def windows(
+    options: Options,
+    n_layers: int,
+    width: int | None,
+    *,
+    usual: Container[int] = (),
+    name: str = "layer_types",
+    of_layers: object = None,
+    kinds: tuple[str, str] = (FULL, WINDOW),
+) -> dict[str, Any]:
+    """Return the fields of a sliding window in some layers, given a list of the kinds of all layers.
+
+    Args:
+        options: of the whole model.
+        n_layers: of the model.
+        width: of the window, the query included; None: no layer has one.
+        usual: the layers without a window if the list is missing.
+        name: of the list.
+        of_layers: the list; None: the option of that name.
+        kinds: without and with a window.
+
+    Raises:
+        CheckpointError: the list does not have one of the two kinds for each layer.
+    """
+    full, window = kinds
+    if of_layers is None:
+        of_layers = options.value(name, [full if width is None or i in usual else window for i in range(n_layers)])
+    possible = (full,) if width is None else kinds
+    if type(of_layers) is not list or len(of_layers) != n_layers or any(kind not in possible for kind in of_layers):
+        raise options.error(name, Message("supported are {kinds}, once for each layer", kinds=", ".join(possible)))
+    without = tuple(i for i, kind in enumerate(of_layers) if kind == full)
+    return {} if len(without) == n_layers else {"sliding_window": width, "layers_without_window": without}
 
 
 @dataclass(frozen=True)
@@ -130,10 +229,12 @@ def is_causal_mask(table: Tensor) -> bool:
     return is_whole and bool((square[marked] == square[marked][0]).all())
 
 
+_FOR_OTHER_TASKS = Message("only used for classification, not for tokens or attention")
 JUDGES = Ignored(
-    r"(.*\.)?(pooler\.dense|classifier(\..*)?|pre_classifier|qa_outputs|score|(v|multiple_choice)_head\.summary)"
+    r"(.*\.)?(classifier(\..*)?|pre_classifier|qa_outputs|score|classification_head\..+"
+    r"|sequence_summary\.summary|discriminator_predictions\..+)"
     r"\.(weight|bias)",
-    Message("only used for classification, not for masked tokens or attention"),
+    _FOR_OTHER_TASKS,
 )
 EVERYWHERE = (
     Ignored(r"(.*\.)?_extra_state", Message("extra state of a module, not weights")),
@@ -148,9 +249,14 @@ EVERYWHERE = (
         Message("RoPE frequencies, which follow from the configuration"),
     ),
     Ignored(r"(.*\.)?(attn|attention)\.masked_bias", Message("the value of masked scores, which are excluded here")),
+    Ignored(r"(.*\.)?(pooler(\.dense)?|(v|multiple_choice)_head\.summary)\.(weight|bias)", _FOR_OTHER_TASKS),
     JUDGES,
 )
 """Unneeded tensors in files of any family."""
+
+
+Computed = Callable[[ModelConfig], Mapping[str, Tensor]]
+"""Returns tensors by the keys of the table; they replace those of the file with the same key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,12 +265,20 @@ class Family:
 
     model_type: str
     read: Callable[[Options], ModelConfig]
-    keys: Callable[[ModelConfig], tuple[Entry, ...]]
+    keys: Callable[..., tuple[Entry, ...]]  # of a ModelConfig, and what `beyond_config` returns
     head: str  # key of the output layer's matrix; may be missing if it is tied
-    needs_head: bool = True  # False: a file without a head is a model without predictions
     prefix: str = ""  # shared by all keys except the head's; absent in files of a model without a head
     renamed: Mapping[str, str] = field(default_factory=dict)  # maps parts of keys in older files to their new names
     ignored: tuple[Ignored, ...] = ()
+    computed: Computed | None = None  # tensors that follow from the configuration
+    note: Message | None = None  # on what a user of any such model should know
+    beyond_config: Callable[[Options], Mapping[str, Any]] | None = None  # further arguments of `keys`, by name
+
+    def of_file(self, values: Mapping[str, Any], *, where: str | Message) -> Self:
+        """Return the family with the table for a config.json, of which `keys` needs more than the configuration."""
+        if self.beyond_config is None:
+            return self
+        return replace(self, keys=partial(self.keys, **self.beyond_config(Options(values, where=where))))
 
     def config(
         self,
@@ -201,6 +315,8 @@ class Family:
                     tokens=", ".join(options.beyond),
                 )
             )
+        for note in (*options.notes, *((self.note,) if self.note is not None else ())):
+            on_note(note)
         if config.has_decoder and (settings := not_taken_over(values, config)):
             on_note(Message("Its generation settings are not used: {settings}.", settings=settings))
         return config

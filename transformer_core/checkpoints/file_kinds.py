@@ -7,14 +7,20 @@ from typing import IO, Literal
 
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.reasons import reason
+from transformer_core.text.ids import META
 
-FileKind = Literal["safetensors", "torch"]
+FileKind = Literal["safetensors", "torch", "llm.c", "json"]
 N_BYTES = 512  # at the beginning of a file, which determine its format
 
 _TORCH = re.compile(
     rb"PK\x03\x04.{26}[^/]*/(data|\.format_version|version|byteorder|code/|constants)"
     rb"|\x80.{1,12}?\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\.",  # before torch 1.6: its magic number
     re.DOTALL,
+)
+
+_LLMC = struct.pack("<i", 20240326)
+_JSON_WEIGHTS = re.compile(  # by the names of microGPT
+    rb"\s*\{(\s*\"_vocab|.{0,400}\"(wte|wpe|lm_head|layer\d+\.\w+)\"\s*:\s*\[)", re.DOTALL
 )
 
 _NOT_FETCHED = (
@@ -35,13 +41,6 @@ _OTHERS: tuple[tuple[re.Pattern[bytes], Message], ...] = _NOT_FETCHED + tuple(
             Message(
                 "it is a GGUF file (llama.cpp, Ollama); choose the "
                 "safetensors version of the model that it was converted from"
-            ),
-        ),
-        (
-            struct.pack("<i", 20240326),
-            Message(
-                "it is a checkpoint of llm.c; convert it with "
-                "llm.c’s dev/eval/export_hf.py, and give the path of that folder"
             ),
         ),
         (rb"\x89HDF", Message("it is an HDF5 file, as Keras saves them; choose a version of the model for PyTorch")),
@@ -90,6 +89,10 @@ def kind_in(file: IO[bytes]) -> FileKind | None:
     head = file.read(N_BYTES)
     if _TORCH.match(head):
         return "torch"
+    if head.startswith(_LLMC):
+        return "llm.c"
+    if _JSON_WEIGHTS.match(head):
+        return "json"
     if head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < 2**32:  # the length of a JSON header
         return "safetensors"
     return None
@@ -147,6 +150,12 @@ def weights_kind(path: Path) -> FileKind:
         if not path.is_file():
             raise CheckpointError("{path} is missing; copy or download the model again", path=path) from error
         raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+    if path.name == META:
+        raise CheckpointError(
+            "{path} contains the vocabulary of a model, not its weights; choose both files, such as ckpt.pt and {name}",
+            path=path,
+            name=META,
+        )
     if not head:
         raise CheckpointError("{path} is empty; copy or download it again", path=path)
     if what := other_kind(head):

@@ -1,26 +1,30 @@
 """Opening a model of another program: its configuration, and its tensors by their keys.
 
 It may be a Hugging Face folder, a folder with weights in one file, or only that file. Its configuration is the
-config.json in the same folder, or in the file itself, as in nanoGPT's. Weights without one are recognized by the names
-of their tensors, and the error says how to open them.
+config.json in the same folder; without one, the layout of its tensors is recognized (see layout.py).
 """
 
-import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, is_foreign, read_json
-from transformer_core.checkpoints.families import nanogpt, raschka, torch_transformer
-from transformer_core.checkpoints.families.torch_transformer import LAST_NORM, LAYER, sinusoidal_kinds, stacks_of
+from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign, read_json
+from transformer_core.checkpoints.convert import NO_TYPE
 from transformer_core.checkpoints.file_kinds import weights_kind
+from transformer_core.checkpoints.layout import Layout, SavedModel, describe
+from transformer_core.checkpoints.layouts import LAYOUTS
+from transformer_core.checkpoints.mapping.layout import layout_of
+from transformer_core.checkpoints.mapping.rules import MAPPING, shapes_of
+from transformer_core.checkpoints.nearest import unknown_layout
 from transformer_core.checkpoints.options import generation_beside, with_generation
 from transformer_core.checkpoints.pickles import StateDict
+from transformer_core.checkpoints.plain_files import read_json_weights, read_llmc
 from transformer_core.checkpoints.tensor_files import (
+    ADAPTER,
     OnProgress,
     TensorFiles,
     find_tensor_files,
@@ -28,32 +32,9 @@ from transformer_core.checkpoints.tensor_files import (
     with_other_parts,
 )
 from transformer_core.checkpoints.wrappers import unwrapped
+from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
-
-ASKED = "?"
-_OUTPUT = ("out", "head", "fc", "proj", "gen", "unembed", "decode", "logit", "classif", "linear")
-_SOURCE, _TARGET, _POSITION = ("src", "source", "enc"), ("tgt", "trg", "target", "dec"), ("pos", "pe")
-
-_SAMPLE_STD = Message("its normalization divides by the sample standard deviation")
-_OTHERS: tuple[tuple[str, str, Message], ...] = (
-    (r"residual_connections\.\d+\.norm\.alpha", "github.com/hkproj/pytorch-transformer", _SAMPLE_STD),
-    (r"sublayer\.\d+\.norm\.a_2", "The Annotated Transformer", _SAMPLE_STD),
-    (
-        r"slf_attn\.w_qs\.",
-        "github.com/jadore801120/attention-is-all-you-need-pytorch",
-        Message("it normalizes the embeddings in stacks that are post-norm"),
-    ),
-    (r"attention\.w_concat\.", "github.com/hyunwoongko/transformer", Message("its positions are not in the file")),
-    (r"attn_layers\.layers\.\d+\.", "x-transformers", Message("its layers depend on options that are not in the file")),
-    (
-        r"blocks\.\d+\.attn\.W_Q$",
-        "TransformerLens",
-        Message("its weights may be folded; import the original model instead"),
-    ),
-    (r"attn\.c_q\.weight$", "nanochat", Message("it uses constants that are not in the file")),
-    (r"attn\.qkv\.weight$", "LitGPT", Message("convert it with litgpt convert_from_litgpt, and import the result")),
-    (r"^layer\d+\.attn_wq$", "microGPT", Message("it has no normalization before the last layer")),
-)
+from transformer_core.text.interface import Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,22 +42,134 @@ class ForeignModel:
     """A model of another program."""
 
     folder: Path  # contains its tokenizer, if it has one
-    values: Mapping[str, Any]  # the object in config.json
+    values: Mapping[str, Any]  # the object in config.json, or the fields of a recognized layout
     weights: Mapping[str, Tensor]  # by the keys of its family's table
     files: TensorFiles | StateDict  # the source of these tensors
-    notes: tuple[Message, ...]  # on changes to the weights
+    notes: tuple[Message, ...]  # on changes to the weights, and on conventions
+    tokenizer: Tokenizer | None = None  # in the file of weights itself
 
 
-def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress | None = None) -> ForeignModel:
+def open_foreign(
+    place: Path,
+    *,
+    where: str | Message,
+    options: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
+) -> ForeignModel:
     """Open a model's files; its tensors are read on demand.
 
     Args:
         place: a folder, or a file of weights.
         where: name of the model in messages.
+        options: as for `load`.
         on_progress: called with the bytes read.
 
     Raises:
-        CheckpointError: no weights, a file that cannot be read safely, or no configuration.
+        UndecidedError: its layout is recognized, but questions are open.
+        CheckpointError: no weights, a file that cannot be read safely, or an unknown layout.
+    """
+    saved, files = read_saved(place, where=where, on_progress=on_progress)
+    return open_saved(saved, files, where=where, options=options)
+
+
+def open_saved(
+    saved: SavedModel,
+    files: TensorFiles | StateDict,
+    *,
+    where: str | Message,
+    options: Mapping[str, Any] | None = None,
+) -> ForeignModel:
+    """Return the model in the content of its files, as from `read_saved`; arguments and errors of `open_foreign`."""
+    weights, notes = unwrapped(saved.weights)
+    saved = _with_own_config(replace(saved, weights=weights))
+    model_type, given = saved.config.get("model_type"), dict(options or {})
+    text = given.pop(MAPPING, None)
+    if text is None and isinstance(model_type, str) and all(layout.model_type != model_type for layout in LAYOUTS):
+        values = with_generation(saved.config, generation_beside(saved.folder))
+    else:
+        if text is None:
+            layout, weights = _recognized(saved, model_type, where)
+        else:
+            layout = layout_of(str(text), shapes_of(weights))
+        values, described = describe(layout, replace(saved, weights=weights), given, where=where)
+        return ForeignModel(
+            folder=saved.folder,
+            values=values,
+            weights=weights if described.weights is None else described.weights,
+            files=files,
+            notes=(*notes, *described.notes),
+            tokenizer=described.tokenizer,
+        )
+    refuse_options(options, where)
+    return ForeignModel(folder=saved.folder, values=values, weights=weights, files=files, notes=tuple(notes))
+
+
+def refuse_options(options: Mapping[str, Any] | None, where: str | Message) -> None:
+    """Check that no options are given for a model whose configuration is known.
+
+    Raises:
+        CheckpointError: there are some.
+    """
+    if options:
+        raise CheckpointError(
+            "{where} has a complete configuration, so {names} cannot be set; load it without options",
+            where=where,
+            names=", ".join(options),
+        )
+
+
+def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str, Any] | None = None) -> ForeignModel:
+    """Open a model in memory, of the `transformers` library or of a program with a known layout, without copying it.
+
+    Raises:
+        UndecidedError: its layout is recognized, but questions are open.
+        CheckpointError: its layout is unknown.
+    """
+    weights, settings = theirs.state_dict(), getattr(theirs, "config", None)
+    if settings is None or not hasattr(settings, "to_dict"):
+        saved = SavedModel(folder=Path(os.devnull), paths=(), config={}, other={}, weights=weights)  # without files
+        layout = next((layout for layout in LAYOUTS if layout.recognize(saved) is not None), None)
+        saved = replace(saved, config=_settings_of(theirs, () if layout is None else layout.names))
+        return open_saved(saved, StateDict({}), where=where, options=options)
+    refuse_options(options, where)
+    generation = getattr(theirs, "generation_config", None)
+    values = with_generation(settings.to_dict(), None if generation is None else generation.to_dict())
+    return ForeignModel(folder=Path(os.devnull), values=values, weights=weights, files=StateDict({}), notes=())
+
+
+def _settings_of(theirs: nn.Module, names: Iterable[str]) -> dict[str, Any]:
+    """Return the options in the `config` or `cfg` that a model in memory keeps, and the kind of GELU in its blocks.
+
+    Args:
+        theirs: the model.
+        names: of the options of its layout, besides those of ModelConfig.
+    """
+    settings = getattr(theirs, "config", getattr(theirs, "cfg", None))
+    values = settings if isinstance(settings, Mapping) else getattr(settings, "__dict__", {})
+    known = {*ModelConfig.__dataclass_fields__, *names}
+    options = {name: values[name] for name in known if isinstance(values.get(name), bool | int | float | str)}
+    for name, module in theirs.named_modules():
+        if isinstance(module, nn.GELU) and ".mlp." in name:
+            return {"activation": "gelu_tanh" if module.approximate == "tanh" else "gelu", **options}
+    return options
+
+
+def format_of(place: Path, *, options: Mapping[str, Any] | None = None) -> str:
+    """Return the model_type of a model's family or layout; "" if it has none; arguments as for `open_foreign`."""
+    try:
+        values = open_foreign(place, where=str(place), options=options).values
+    except CheckpointError:
+        return ""
+    return str(values.get("model_type", ""))
+
+
+def read_saved(
+    place: Path, *, where: str | Message, on_progress: OnProgress | None = None
+) -> tuple[SavedModel, TensorFiles | StateDict]:
+    """Return the content of a model's files, and the source of its tensors; arguments as for `open_foreign`.
+
+    Raises:
+        CheckpointError: no weights, or a file that cannot be read safely.
     """
     if place.is_file():
         folder, paths = place.parent, with_other_parts(place)
@@ -87,50 +180,45 @@ def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress |
         _refuse_adapter(place, where)
         paths = find_tensor_files(place, where=where)
     what = Message("reading {model}", model=where)
-    if weights_kind(paths[0]) == "torch":
-        files: TensorFiles | StateDict = StateDict(paths, on_progress=on_progress, what=what)
-    else:
+    kind = weights_kind(paths[0])
+    files: TensorFiles | StateDict
+    if kind == "safetensors":
         files = TensorFiles(paths, on_progress=on_progress, what=what)
-    weights, notes = unwrapped(files)
-    values = _described(folder, files, weights, where)
-    if values.get("model_type") == torch_transformer.MODEL_TYPE:
-        values, weights = torch_transformer.described(values, weights, where=where)
-    if values.get("model_type") == raschka.MODEL_TYPE:
-        weights = raschka.described(weights)
-    if values.get("model_type") == nanogpt.MODEL_TYPE:
-        notes.append(nanogpt.note_on(values))
-    return ForeignModel(
-        folder=folder, values=values, weights=weights, files=files, notes=tuple(note for note in notes if note)
-    )
+    elif kind == "torch":
+        files = StateDict.read(paths, on_progress=on_progress, what=what)
+    else:
+        files = read_llmc(paths[0]) if kind == "llm.c" else read_json_weights(paths[0])
+    config = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
+    other = files.other_content if isinstance(files, StateDict) else {}
+    return SavedModel(folder=folder, paths=tuple(paths), config=config, other=other, weights=files), files
 
 
-def _described(
-    folder: Path, files: TensorFiles | StateDict, weights: Mapping[str, Tensor], where: str | Message
-) -> Mapping[str, Any]:
-    """Return the configuration of a model: from config.json, or, for nanoGPT, from the file of weights."""
-    values = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
-    arguments = files.other_content.get(nanogpt.ARGUMENTS) if isinstance(files, StateDict) else None
-    if "model_type" not in values and (nano := nanogpt.described(arguments, values, weights)):
-        return nano
-    if values:
-        return with_generation(values, generation_beside(folder))
-    if start := _example_config(weights):
+def _with_own_config(saved: SavedModel) -> SavedModel:
+    """Return a model without its config.json if that describes another version of it, for another program."""
+    for layout in LAYOUTS:
+        if layout.described_in and (saved.folder / layout.described_in).is_file() and layout.recognize(saved):
+            return replace(saved, config={})
+    return saved
+
+
+def _recognized(saved: SavedModel, model_type: object, where: str | Message) -> tuple[Layout, Mapping[str, Tensor]]:
+    """Return the layout of a model, and its tensors by the keys of its table.
+
+    Raises:
+        CheckpointError: it is unknown, or not the one that config.json names.
+    """
+    for layout in LAYOUTS:
+        if model_type in (None, layout.model_type) and (weights := layout.recognize(saved)) is not None:
+            return layout, weights
+    if model_type is not None:
         raise CheckpointError(
-            "{where} contains torch.nn layers, but not how they are connected; describe it in a {config} next to "
-            "the weights, with a value for each ?: {example}; add norm_first, activation or scale_embeddings where "
-            "they differ from torch’s defaults",
+            "{where} has model_type {model_type!r}, but not the tensors of that layout",
             where=where,
-            config=CONFIG,
-            example=start,
+            model_type=model_type,
         )
-    if layout := _layout_of(weights):
-        raise CheckpointError("{where} {layout}", where=where, layout=layout)
-    raise CheckpointError(
-        "{where} has no {config}, so the architecture of its weights is unknown; copy the file "
-        "from the source of the weights",
-        where=where,
-        config=CONFIG,
-    )
+    if saved.config:
+        raise CheckpointError(NO_TYPE, where=where)
+    raise unknown_layout(where, saved.weights)
 
 
 def _refuse_adapter(folder: Path, where: str | Message) -> None:
@@ -139,81 +227,9 @@ def _refuse_adapter(folder: Path, where: str | Message) -> None:
         return
     about = read_json(folder, ADAPTER)
     raise CheckpointError(
-        "{where} is an adapter ({kind}) for {base}, not a whole model; merge the two with "
-        'AutoPeftModelForCausalLM.from_pretrained("{where}").merge_and_unload().save_pretrained(folder), and give the '
-        "path of that folder",
+        "{where} is an adapter ({kind}) for {base}, not a whole model; merge the two with merge_and_unload() of PEFT, "
+        "or import the adapter by its path, with its base model in a folder next to it",
         where=where,
         kind=str(about.get("peft_type", "PEFT"))[:40],
         base=str(about.get("base_model_name_or_path"))[:200],
     )
-
-
-def _layout_of(weights: Mapping[str, Tensor]) -> Message | None:
-    """Return the predicate of a message about weights without a config.json; None if their layout is unknown."""
-    for name, heads, values in (
-        ("nanoGPT or minGPT", "n_head", nanogpt.sizes_of(weights)),
-        ("Raschka's GPTModel", "n_heads", raschka.sizes_of(weights)),
-    ):
-        if values:
-            return Message(
-                "has the layout of {name}, but not its number of heads; write a {config} next to the weights, with a "
-                "number for ?: {example}",
-                name=name,
-                config="config.json",
-                example=json.dumps({heads: ASKED, **values}).replace(f'"{ASKED}"', ASKED),
-            )
-    for pattern, name, why in _OTHERS:
-        if any(re.search(pattern, key) for key in weights):
-            return Message("has the layout of {name}, which is not supported: {why}", name=name, why=why)
-    return None
-
-
-def _example_config(tensors: Mapping[str, Tensor]) -> str:
-    """Return a config.json for a state dict of torch.nn layers, with "?" for values to fill in; "" without any."""
-    stacks = stacks_of(tensors)
-    if "encoder" not in stacks.values():
-        return ""
-    layer = next(key for key in tensors if (match := LAYER.fullmatch(key)) and match["part"] == "linear1")
-    width, is_pair = tensors[layer.removesuffix("bias").removesuffix("weight") + "weight"].shape[1], len(stacks) > 1
-    others = {
-        key: tensor for key, tensor in tensors.items() if not LAYER.fullmatch(key) and not key.endswith(LAST_NORM)
-    }
-    tables = [key for key, tensor in others.items() if tensor.ndim in (2, 3) and tensor.shape[-1] == width]
-    positions = [key for key in tables if others[key].numel() > width and _is_of_positions(key, others[key])]
-    rest = [key for key in tables if key not in positions and others[key].ndim == 2]
-    linear = [key for key in rest if key.removesuffix("weight") + "bias" in others or _speaks_of(key, _OUTPUT)]
-    embedding = [key for key in rest if key not in linear or _speaks_of(key, ("emb", "lut"))]
-    embedding = sorted(embedding, key=lambda key: _speaks_of(key, _TARGET) and not _speaks_of(key, _SOURCE))
-    n_tokens = others[embedding[-1]].shape[0] if embedding else 0
-    output = [key for key in linear if key not in embedding and others[key].shape[0] == n_tokens]
-    values: dict[str, Any] = {"model_type": torch_transformer.MODEL_TYPE, "n_heads": ASKED}
-    values |= {"embedding": _one_or_two(embedding, is_pair) if embedding else ASKED}
-    values |= {"output": output[-1]} if output else {"output": ASKED} if is_pair else {}
-    kinds = sinusoidal_kinds(others[positions[0]]) if positions else []
-    if kinds:
-        values["positions"] = kinds[0]
-    elif positions:
-        values["position_table"] = _one_or_two(positions, is_pair)
-    else:
-        values["positions"] = ASKED
-    values |= {"causal": ASKED} if output and not is_pair else {}
-    named = {*embedding, *output[-1:], *(key.removesuffix("weight") + "bias" for key in output[-1:]), *positions}
-    ignored = [key for name in linear if name not in named for key in (name, name.removesuffix("weight") + "bias")]
-    ignored = [key for key in ignored if key in others]
-    return json.dumps(values | ({"ignored": ignored} if ignored else {})).replace(f'"{ASKED}"', ASKED)
-
-
-def _is_of_positions(key: str, table: Tensor) -> bool:
-    parts = key.lower().replace("_", ".").split(".")
-    return any(part.startswith("pos") or part in ("pe", "wpe") for part in parts) or (
-        table.ndim == 3 and 1 in table.shape[:2]
-    )
-
-
-def _speaks_of(key: str, words: Sequence[str]) -> bool:
-    return any(word in key.lower() for word in words)
-
-
-def _one_or_two(keys: Sequence[str], is_pair: bool) -> str | list[str]:
-    """Return one key, or a list of the source's and the target's."""
-    return [*keys[:2]] if is_pair and len(keys) > 1 else keys[0]

@@ -22,18 +22,27 @@ from huggingface_hub.errors import HFValidationError, RevisionResolutionError
 from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import tqdm
 
+from transformer_core.checkpoints.adapter import WEIGHTS as ADAPTER_WEIGHT_FILES
 from transformer_core.checkpoints.convert import family_of
 from transformer_core.checkpoints.hub_errors import explained
-from transformer_core.checkpoints.tensor_files import INDEX, WEIGHTS, OnProgress, find_tensor_files, only_pickles
+from transformer_core.checkpoints.tensor_files import (
+    ADAPTER,
+    INDEX,
+    WEIGHTS,
+    OnProgress,
+    find_tensor_files,
+    only_pickles,
+)
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.text.load import has_tokenizer
 
 CONFIG = "config.json"
 _TOKENIZERS = ("tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt")
-_MODELS_OF_PIECES = ("*.spm", "spiece.model", "tokenizer.model")  # sentencepiece
+_MODELS_OF_PIECES = ("*.spm", "spiece.model", "tokenizer.model", "*.bpe.model")  # sentencepiece
 TOKENIZER_FILES = (*_TOKENIZERS, *_MODELS_OF_PIECES)
 _SMALL = ("generation_config.json", "card.json", *TOKENIZER_FILES)
+ADAPTER_WEIGHTS = ADAPTER_WEIGHT_FILES[0]  # not a pickle
 _PARTS = "model-*-of-*.safetensors"
 _PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
 _SECONDS = 0.1  # between two progress reports
@@ -114,11 +123,15 @@ def cached_commit(hub_id: HubId) -> str | None:
 def _cached(hub_id: HubId) -> tuple[Path, str] | None:
     """Return the folder and the commit of the cached model; None if it is missing or incomplete."""
     commit = cached_commit(hub_id)
-    config = None if commit is None else in_cache(hub_id, CONFIG, commit)
-    if commit is None or config is None:
+    if commit is None:
+        return None
+    if adapter := in_cache(hub_id, ADAPTER_WEIGHTS, commit):  # weights are downloaded last
+        return adapter.parent, commit
+    config = in_cache(hub_id, CONFIG, commit)
+    if config is None:
         return None
     try:
-        find_tensor_files(config.parent, where=str(hub_id))  # weights are downloaded last
+        find_tensor_files(config.parent, where=str(hub_id))
     except CheckpointError:
         return None
     return config.parent, commit
@@ -140,12 +153,16 @@ class _Transfer:
         self._is_stopped = threading.Event()
 
     def run(self, on_progress: OnProgress | None) -> tuple[Path, str]:
-        """Download the missing files: first config.json, and the others only if the model is supported."""
-        if CONFIG not in self._files:
+        """Download the missing files: first config.json, and the others only if the model is supported.
+
+        An adapter has adapter_config.json instead.
+        """
+        about = ADAPTER if self._is_adapter else CONFIG
+        if about not in self._files:
             raise CheckpointError(
                 "{id} has no {file}, so it cannot be loaded; choose another model", id=self._hub_id, file=CONFIG
             )
-        config = self._waiting(lambda: self._fetch(CONFIG), lambda: None)
+        config = self._waiting(lambda: self._fetch(about), lambda: None)
         self._refuse_other_families(config)
         names = self._names()
         missing = [name for name in names if not self._is_here(name)]
@@ -168,6 +185,8 @@ class _Transfer:
     def _names(self) -> list[str]:
         """Return the files to download, the weights last."""
         small = [name for name in self._files if any(fnmatchcase(name, pattern) for pattern in _SMALL)]
+        if self._is_adapter:
+            return [*small, ADAPTER_WEIGHTS]
         if WEIGHTS in self._files:
             return [*small, WEIGHTS]
         if INDEX in self._files:
@@ -176,6 +195,10 @@ class _Transfer:
         if pickles:
             raise CheckpointError(only_pickles(str(self._hub_id), pickles[0]))
         raise CheckpointError("{id} has no weights ({file}); choose another model", id=self._hub_id, file=WEIGHTS)
+
+    @property
+    def _is_adapter(self) -> bool:
+        return ADAPTER in self._files and ADAPTER_WEIGHTS in self._files and WEIGHTS not in self._files
 
     def _size(self, name: str) -> int:
         return self._files[name].size or 0

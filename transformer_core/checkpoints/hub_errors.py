@@ -35,7 +35,7 @@ def explained(error: BaseException, repo: str, revision: str | None, file: str |
         return explained(error.__cause__, repo, revision, file)
     if isinstance(error, HFValidationError):
         return CheckpointError(
-            "there is no folder {repo!r}, and Hub ids have the form owner/name; give a folder or an id", repo=repo
+            "there is no file or folder {repo!r}, and Hub ids have the form owner/name; give a path or an id", repo=repo
         )
     if isinstance(error, HfHubHTTPError):
         return CheckpointError(_answered(error, repo, revision))
@@ -65,7 +65,8 @@ def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message
     if isinstance(error, RepositoryNotFoundError):
         form = "" if "/" in repo else Message("ids have the form owner/name, such as openai-community/gpt2; ")
         return Message(
-            "there is no folder {repo!r} and no such model on the Hub; {form}if it is private, log in with {login}",
+            "there is no file or folder {repo!r} and no such model on the Hub; {form}if it is private, log in with "
+            "{login}",
             repo=repo,
             form=form,
             login=_LOGIN,
@@ -104,8 +105,8 @@ def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message
 def _unreachable(repo: str, why: Message) -> Message:
     """Return the message for a model that is not cached while the Hub is unreachable."""
     return Message(
-        "there is no folder {repo!r}, the model is not in the Hub's cache, and the Hub cannot be "
-        "reached ({why}); load it once while online, or give the path of a folder",
+        "there is no file or folder {repo!r}, the model is not in the Hub's cache, and the Hub cannot be "
+        "reached ({why}); load it once while online, or give a path on this machine",
         repo=repo,
         why=why,
     )

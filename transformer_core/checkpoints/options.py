@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from transformer_core.checked_fields import is_number
 from transformer_core.checkpoints.checkpoint import CONFIG, read_json
 from transformer_core.config import MOST_LAYERS, Activation, ModelConfig
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 
 FILE, KEY = "generation_config.json", "generation"
 
@@ -73,7 +73,7 @@ def generation_beside(folder: Path) -> Mapping[str, Any] | None:
 def with_generation(values: Mapping[str, Any], generation: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the object in a config.json, merged with the settings of a generation_config.json if there is one."""
     if generation is None:
-        return values
+        return {name: value for name, value in values.items() if name != KEY}
     start = generation.get("decoder_start_token_id")
     return {
         **values,
@@ -112,6 +112,7 @@ T = TypeVar("T")
 
 ACTIVATIONS: Mapping[str, Activation] = {  # by their names in the `transformers` library
     "relu": "relu",
+    "relu2": "squared_relu",
     "gelu": "gelu",
     "gelu_python": "gelu",
     "gelu_new": "gelu_tanh",
@@ -143,7 +144,9 @@ class Options:
         self.where = where  # name of the file in messages
         self._values = values
         self._seen: set[str] = {"model_type", *_IDLE_ANYWHERE}
+        self.n_tokens: int | None = None  # size of the vocabulary, if it is not an option
         self.beyond: dict[str, None] = {}  # special tokens beyond the vocabulary, in order
+        self.notes: list[Message] = []  # on how the model differs from the file
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
@@ -157,7 +160,7 @@ class Options:
     def whole(self, name: str, default: int | None = None) -> int:
         """Return a whole number."""
         value = self._required(name, default)
-        if type(value) is not int:
+        if type(value) is not int or abs(value) >= 2**63:
             raise self.error(name, Message("expected a whole number"))
         return value
 
@@ -180,6 +183,19 @@ class Options:
         if not is_number(value):
             raise self.error(name, Message("expected a number"))
         return float(value)
+
+    def number_or_null(self, name: str, absent: float | None = None) -> float | None:
+        """Return a number, None if it is null, or `absent` if it is missing."""
+        if name not in self._values:
+            self._seen.add(name)
+            return absent
+        return None if self.value(name) is None else self.number(name)
+
+    def above_zero(self, name: str, default: float) -> float:
+        """Return a number above 0."""
+        if self.number(name, default) <= 0:
+            raise self.error(name, Message("expected a number above 0"))
+        return self.number(name, default)
 
     def switch(self, name: str, default: bool) -> bool:
         """Return true or false."""
@@ -214,11 +230,11 @@ class Options:
             raise self.error(name, Message("expected a token id"))
         if not tokens:
             return []
-        vocab_size = self.whole("vocab_size")
+        vocab_size = self.n_tokens or self.whole("vocab_size")
         self.beyond |= {f"{name} = {token}": None for token in tokens if token >= vocab_size}
         return [token for token in dict.fromkeys(tokens) if 0 <= token < vocab_size]
 
-    def tokens_of_decoder(self, bos: int | None, eos: int | None) -> dict[str, Any]:
+    def tokens_of_decoder(self, bos: int | None, eos: int | None, pad: int | None = None) -> dict[str, Any]:
         """Return the special tokens of a decoder, by field of `ModelConfig`.
 
         A padding token that also begins or ends a text cannot be recognized, so it is left out.
@@ -226,14 +242,20 @@ class Options:
         Args:
             bos: the default beginning-of-sequence token.
             eos: the default end-of-sequence token.
+            pad: the default padding token.
         """
         begin, ends = self.token("bos_token_id", bos), self.tokens("eos_token_id", eos)
-        pad = self.token("pad_token_id")
+        pad = self.token("pad_token_id", pad)
         return {
             "pad_id": None if pad in (begin, *ends) else pad,
             "bos_id": begin,
             "eos_id": next(iter(ends), None),
         }
+
+    def spelled(self, *names: str) -> str:
+        """Return the first name of an option with several names that the file has; the last name if it has none."""
+        self.idle(*names)
+        return next((name for name in names if name in self), names[-1])
 
     def inside(self, name: str) -> "Options":
         """Return the options of a nested object; they are empty if it is missing."""
@@ -273,10 +295,10 @@ class Options:
                     Message("it may change the model's output; if you know that it does not, remove it from the file"),
                 )
 
-    def error(self, name: str, why: Message) -> CheckpointError:
+    def error(self, name: str, why: Message) -> UnsupportedModelError:
         """Return the error about an option's value."""
         is_of_generation = name in self._values.get(KEY, ())
-        return CheckpointError(
+        return UnsupportedModelError(
             "{where}: {name} = {value} is not supported; {why}",
             where=f"{str(self.where).removesuffix(CONFIG)}{FILE}" if is_of_generation else self.where,
             name=name,

@@ -1,13 +1,18 @@
 """Reading files of `torch.save`, which are pickles, by torch's allow-list.
 
-The list contains tensors, numbers, texts and their containers; `_HARMLESS` is added. Anything else in a pickle could
-run code, so the file is refused.
+The list contains tensors, numbers, texts and their containers; `_HARMLESS` is added, and records of settings, such as
+GPTConfig, are read as `Settings`, without their class. Anything else in a pickle could run code, so the file is
+refused.
 """
 
 import argparse
 import pathlib
 import pickle
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,6 +35,18 @@ _HARMLESS: list[Any] = [  # settings and measurements, which many programs save 
     (np._core.multiarray.scalar, "numpy.core.multiarray.scalar"),  # type: ignore[attr-defined]
     (np._core.multiarray.scalar, "numpy._core.multiarray.scalar"),  # type: ignore[attr-defined]
 ]
+_SETTINGS = re.compile(r"[\w.]*\.\w*(Config|Configuration|Args|Arguments|Settings|CfgNode|Namespace|Dict)")
+
+
+class Settings(dict[str, Any]):
+    """The attributes of a record of settings in a pickle, whose class belongs to the program that wrote it."""
+
+    def __init__(self, *_: object) -> None:
+        """Ignore the arguments of its class."""
+        super().__init__()
+
+    def __setstate__(self, state: object) -> None:
+        self.update(state if isinstance(state, dict) else {})
 
 
 def read_pickle(path: Path) -> dict[str, Any]:
@@ -70,7 +87,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
 
 def _loaded(path: Path) -> Any:
     """Read a file by torch's allow-list, memory-mapped if possible."""
-    with torch.serialization.safe_globals(_HARMLESS):
+    with torch.serialization.safe_globals(_HARMLESS), torch.serialization.safe_globals(_settings_in(path)):
         if path.suffix == ".safetensors":  # given a path, torch would judge by the ending
             with path.open("rb") as file:
                 return torch.load(file, map_location="cpu", weights_only=True)
@@ -80,10 +97,28 @@ def _loaded(path: Path) -> Any:
             return torch.load(path, map_location="cpu", weights_only=True)
 
 
-class StateDict(dict[str, Tensor]):
-    """The tensors of one or several files of `torch.save` by their keys, on the CPU."""
+def _settings_in(path: Path) -> list[Any]:
+    """Return replacements for the classes of settings that a file names, without reading its objects."""
+    try:
+        names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+    except Exception:  # reading the file will report the problem
+        return []
+    return [(OrderedDict if name.endswith("Dict") else Settings, name) for name in names if _SETTINGS.fullmatch(name)]
 
-    def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE) -> None:
+
+class StateDict(dict[str, Tensor]):
+    """Tensors by their keys, on the CPU, such as those of a file of `torch.save`."""
+
+    def __init__(self, tensors: Mapping[str, Tensor], other_content: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Take the tensors, and what their file contains besides, such as "model_args"."""
+        super().__init__(tensors)
+        self.other_content = other_content
+        self._storages = {tensor.untyped_storage().data_ptr() for tensor in self.values()}
+
+    @classmethod
+    def read(
+        cls, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE
+    ) -> "StateDict":
         """Read all files of a model.
 
         Args:
@@ -94,23 +129,21 @@ class StateDict(dict[str, Tensor]):
         Raises:
             CheckpointError: one of them cannot be read safely, or contains something else.
         """
-        self.other_content: dict[str, Any] = {}  # besides the weights, such as "model_args"
-        super().__init__()
+        all_tensors: dict[str, Tensor] = {}
+        other_content: dict[str, Any] = {}
         sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
         for i, path in enumerate(paths):
             content = read_pickle(path)
             inner = _inner(path, content)
             if inner is not None:
-                self.other_content = {name: value for name, value in content.items() if value is not inner}
+                other_content = {name: value for name, value in content.items() if value is not inner}
             tensors = content if inner is None else inner
-            self.update(
-                (key, _checked(path, key, value))
-                for key, value in tensors.items()
-                if not str(key).endswith(EXTRA_STATE)
-            )
+            all_tensors |= {
+                key: _checked(path, key, value) for key, value in tensors.items() if not str(key).endswith(EXTRA_STATE)
+            }
             if on_progress is not None:
                 on_progress(sum(sizes[: i + 1]), sum(sizes), what)
-        self._storages = {tensor.untyped_storage().data_ptr() for tensor in self.values()}
+        return cls(all_tensors, other_content)
 
     def is_view(self, tensor: Tensor) -> bool:
         """Return whether a tensor shares memory with one of these, or with their file."""

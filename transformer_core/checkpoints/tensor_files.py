@@ -1,12 +1,15 @@
 """Tensors of one or several safetensors files, read on demand, and the search for a model's weight files."""
 
+import ctypes
 import json
+import mmap
 import re
 import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -18,6 +21,7 @@ from transformer_core.devices import in_words
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 
+ADAPTER = "adapter_config.json"  # written by PEFT
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 OnProgress = Callable[[int, int, Message], None]
@@ -30,7 +34,10 @@ _DTYPES = {  # by their names in the format
 }
 MAX_HEADER = 2**23  # bytes; the largest models need a twentieth of this
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
-_NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model)\.[a-z]+")
+_NO_WEIGHTS = re.compile(  # of trainers, nanochat and LitGPT
+    r"(optim_\d+\w*|optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model|vocab.*|token_bytes)\.[a-z]+"
+    r"|.+\.lora"
+)
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<i>\d{5})-of-(?P<n>\d{5})(?P<ending>\.\w+)")
 _STEP = re.compile(r"checkpoint-(\d{1,12})")  # folders written by the `transformers` Trainer
 _MOST_LISTED = 1000  # most files checked per folder
@@ -39,7 +46,8 @@ _MOST_LISTED = 1000  # most files checked per folder
 class TensorFiles(Mapping[str, Tensor]):
     """The tensors of some safetensors files by their keys.
 
-    Each tensor is a view of its memory-mapped file, which the system reads on access.
+    Each tensor is a view of its memory-mapped file, which the system reads on access. After the next one is read, its
+    pages no longer count as memory, so that loading a model takes little more than its weights.
     """
 
     def __init__(
@@ -58,6 +66,7 @@ class TensorFiles(Mapping[str, Tensor]):
         self._files: dict[str, tuple[Path, Any]] = {}
         self._sizes: dict[str, int] = {}
         self._mapped: set[int] = set()
+        self._last: tuple[int, int] = (0, 0)  # address and bytes of the tensor that was read last
         self._on_progress, self._what = on_progress, what
         for path in paths:
             _refuse_long_header(path)
@@ -95,6 +104,8 @@ class TensorFiles(Mapping[str, Tensor]):
         except (OSError, SafetensorError, ValueError) as error:
             raise _damaged(path, error) from error
         self._mapped.add(tensor.untyped_storage().data_ptr())
+        _drop_pages(*self._last)
+        self._last = tensor.data_ptr(), tensor.nbytes
         if (n_bytes := self._unread.pop(key, 0)) and self._on_progress is not None:
             self._n_read += n_bytes
             self._on_progress(self._n_read, self.n_bytes, self._what)
@@ -140,6 +151,14 @@ class TensorFiles(Mapping[str, Tensor]):
         return tensor.untyped_storage().data_ptr() in self._mapped
 
 
+def _drop_pages(address: int, n_bytes: int) -> None:
+    """Drop the pages of a mapped file from this process; the system reads them again on access."""
+    first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
+    n_whole = (address + n_bytes - first) // mmap.PAGESIZE * mmap.PAGESIZE
+    if sys.platform == "linux" and n_whole > 0:
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(first), ctypes.c_size_t(n_whole), mmap.MADV_DONTNEED)
+
+
 def _refuse_long_header(path: Path) -> None:
     """Check the length of a file's header before reading it: a header of a million tensors would take minutes."""
     try:
@@ -173,8 +192,9 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
             return [folder / weights]
         if (folder / index).is_file():
             return [folder / name for name in _parts(folder / index)]
-    by_kind: dict[FileKind, list[Path]] = {"safetensors": [], "torch": []}
-    for path in weight_files(folder):
+    by_kind: dict[FileKind, list[Path]] = {kind: [] for kind in get_args(FileKind)}
+    files = weight_files(folder)
+    for path in [path for path in files if kind_of(path)] or files:  # an ending alone means little
         by_kind[kind_of(path) or kind_by_ending(path) or "torch"].append(path)
     for paths in by_kind.values():
         if paths and with_other_parts(paths[0]) == paths:
@@ -217,7 +237,7 @@ def newest_of_training(folder: Path) -> Path:
 
     A folder that contains weights or no such folders is returned unchanged, as is any other path.
     """
-    if not folder.is_dir() or weight_files(folder):
+    if not folder.is_dir() or weight_files(folder) or (folder / ADAPTER).is_file():
         return folder
     steps = {int(match[1]): place for place in folder.iterdir() if (match := _STEP.fullmatch(place.name))}
     return steps[max(steps)] if steps else folder

@@ -26,6 +26,9 @@ class Renamed(Mapping[str, Tensor]):
     def __getitem__(self, key: str) -> Tensor:
         return self._tensors[self._keys[key]]
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys  # without reading the tensor
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
 

@@ -8,11 +8,16 @@ from typing import TypeAlias
 
 from transformer_core import __version__
 from transformer_core.cli import decode, import_, train
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, UnsupportedModelError
 from transformer_core.process import keep_freed_memory, let_waiting_threads_sleep
 from transformer_core.reasons import reason
 
 PROGRAM = "python -m transformer_core"
+_VIEWING = (
+    "If the transformers library has this model, its attention can be viewed: save it in a folder with "
+    "save_pretrained, then import the folder on the Models page of the app, or use `headlight show FOLDER TEXT` or "
+    "hl.show(model, tokenizer, text)."
+)
 _MOST_NAMED = 200  # most characters of a path to show
 APP_HELP = (
     "Without a command, the app starts. It takes Streamlit’s options, such as --server.port 9000, and --shared for a "
@@ -52,6 +57,9 @@ def main(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddComm
     except BrokenPipeError:  # the reader has closed its end, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the final flush succeeds
         return 128 + 13  # SIGPIPE
+    except UnsupportedModelError as error:
+        print(f"error: {error}\n{_VIEWING}", file=sys.stderr)
+        return 2
     except HeadlightError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -13,7 +13,8 @@ from transformer_core.errors import ConfigError, Message
 from transformer_core.training.config import RateChanges, TrainingConfig
 from transformer_core.training.run.request import Settings
 
-_FROM_THE_CORPUS = ("vocab_size", *SPECIAL_TOKEN_FIELDS)  # fields of a model that the tokenizer determines
+# Fields of a model that the tokenizer determines.
+_FROM_THE_CORPUS = ("vocab_size", "src_vocab_size", *SPECIAL_TOKEN_FIELDS)
 
 MODEL_FIELDS = {name: kind for name, kind in get_type_hints(ModelConfig).items() if name not in _FROM_THE_CORPUS}
 TRAINING_FIELDS = get_type_hints(TrainingConfig)
@@ -73,6 +74,8 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         (kind,) = (member for member in get_args(kind) if member is not NoneType)
     if kind == RateChanges:
         return _parse_changes(name, text)
+    if get_origin(kind) is tuple:
+        return tuple(_parse(name, part, get_args(kind)[0]) for part in text.split(",") if part.strip())
     if get_origin(kind) is Literal:
         return text  # the configuration checks its choices
     if kind is bool:

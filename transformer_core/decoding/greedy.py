@@ -83,6 +83,7 @@ def greedy_decode(
         written = token.tolist()
         writing.write(written)
         has_ended = [ended or one in model.config.eos_ids for ended, one in zip(has_ended, written, strict=True)]
-        if place >= longest - 1 and all(has_ended):
+        rows = zip(has_ended, lengths, strict=True)
+        if place >= longest - 1 and all(ended or length + writing.n_new <= place + 1 for ended, length in rows):
             break
     return Decoding(writing.tokens, torch.cat([of_prompt, torch.stack(of_written, dim=1)], dim=1))

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_core.model.transformer import Transformer
 
 
-def tensor_of(ids: Sequence[int], model: Transformer) -> Int[Tensor, "1 pos"]:
+def tensor_of(ids: Sequence[int], model: nn.Module) -> Int[Tensor, "1 pos"]:
     """Return token ids as a batch of one, on the model's device."""
     return torch.tensor([ids], dtype=torch.long, device=next(model.parameters()).device)
 

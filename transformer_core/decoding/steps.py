@@ -43,9 +43,10 @@ class GenerationState:
         """
         check_writes(model)
         config = model.config
-        for given in (tokens,) if begun is None else (tokens, begun):
+        vocab_sizes = config.input_vocab_size, config.vocab_size
+        for given, vocab_size in zip((tokens,) if begun is None else (tokens, begun), vocab_sizes, strict=False):
             check_tokens(given)
-            check_ids(given, config.vocab_size)
+            check_ids(given, vocab_size)
         self.model, self.config = model, config
         self.has_torch_hooks = any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
         self.memory: Tensor | None = None

@@ -67,7 +67,7 @@ class DecodingTree:
         self._memory, self._src = None, None
         self._points = _pattern_points(model)
         prompt = tokens[0].tolist()
-        check_ids(tokens, config.vocab_size)
+        check_ids(tokens, config.input_vocab_size)
         if model.encoder is not None:
             with torch.inference_mode():
                 self._memory, self._src = model.encode(tokens), tokens

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformer_core.errors import Message, SiteError
 from transformer_core.hooks import Handler, HookPoint, active_hooks, named_hook_points, named_lazy_points
 from transformer_core.instrument.lazy import LazyPattern
+from transformer_core.instrument.listing import as_html, as_text
 from transformer_core.instrument.sites import check_reached, matching, sites
 from transformer_core.model.attention import PatternInputs
 
@@ -60,6 +61,14 @@ class ByName(Mapping[str, Kept]):
 
     def __contains__(self, site: object) -> bool:
         return site in self._values
+
+    def __repr__(self) -> str:
+        """Return a table of the sites, their shapes and sizes."""
+        return as_text(type(self).__name__, self)
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return as_html(type(self).__name__, self)
 
 
 class Activations(ByName[Tensor]):

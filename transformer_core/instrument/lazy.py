@@ -36,7 +36,7 @@ class LazyPattern:
             is_part = x.untyped_storage().nbytes() > x.numel() * x.element_size()  # of a cache that will be overwritten
             return x.clone() if is_part else x
 
-        self._mask, self._scale = source.mask, source.scale
+        self._mask, self._scale, self._cap = source.mask, source.scale, source.cap
         self._written: Tensor | None = None
         self._q: Tensor | None = None
         self._k: Tensor | None = None
@@ -110,7 +110,8 @@ class LazyPattern:
         q, k = self._q[batch, head, queries], self._k[batch, head // group, keys]
         bias = None if self._bias is None else self._bias.window([head], queries, keys).to(q.dtype)
         allowed = self._allowed(batch, (head,), queries, keys)
-        return attention_scores(q[None, None], k[None, None], allowed, bias=bias, scale=self._scale)[0, 0]
+        q, k = q[None, None], k[None, None]
+        return attention_scores(q, k, allowed, bias=bias, scale=self._scale, cap=self._cap)[0, 0]
 
     def mask_window(
         self, head: int, queries: slice = slice(None), keys: slice = slice(None), batch: int = 0
@@ -188,7 +189,8 @@ class LazyPattern:
                 keys = self._mask.within_reach(rows)
             bias = None if self._bias is None else self._bias.window(chosen, rows, keys).to(q.dtype)
             allowed = self._allowed(batch, heads, rows, keys)
-            scores = attention_scores(q[:, :, rows], k[:, :, keys], allowed, bias=bias, scale=self._scale)
+            part = q[:, :, rows], k[:, :, keys]
+            scores = attention_scores(*part, allowed, bias=bias, scale=self._scale, cap=self._cap)
             yield rows, keys, attention_pattern(scores)[0]
 
     def _allowed(
@@ -225,9 +227,13 @@ class LazyPattern:
 
 
 class _BiasByDistance:
-    """The position bias at every distance between key and query: a copy, linear in the length."""
+    """The position bias at every distance between key and query: a copy, linear in the length.
+
+    A rounded bias has no parameters and depends on the positions, so it is computed when it is needed.
+    """
 
     def __init__(self, rule: PositionBias, detach: bool) -> None:
+        self.rounded = rule if rule.is_rounded else None
         self.n_past, self.furthest_back = rule.n_past, rule.n_past + rule.n_queries - 1
         distance = torch.arange(-self.furthest_back, rule.n_keys - rule.n_past, device=rule.device)
         by_distance = rule.of_distance(distance[None])[:, 0]  # [head, distance]
@@ -235,6 +241,8 @@ class _BiasByDistance:
 
     def window(self, heads: slice | list[int], queries: slice, keys: slice) -> Float[Tensor, "1 head query key"]:
         """Return the bias of some scores."""
+        if self.rounded is not None:
+            return self.rounded.write_out(queries, keys)[:, heads]
         nearest = keys.start - self.n_past + self.furthest_back  # the first key's index, from query 0
         firsts = nearest - torch.arange(queries.start, queries.stop, device=self.by_distance.device)
         return self.by_distance[heads].unfold(-1, keys.stop - keys.start, 1)[None, :, firsts]

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint, LazyPatternPoint, has_hooks
 from transformer_core.model.distance_bias import PositionBias
-from transformer_core.model.norms import build_norm
+from transformer_core.model.norms import build_norm, build_qk_norm
 from transformer_core.model.rotary import Rotation
 from transformer_core.model.sdpa import (
     Bias,
@@ -36,6 +36,7 @@ def attention_scores(
     *,
     bias: Bias | None = None,
     scale: float | None = None,
+    cap: float | None = None,
 ) -> Float[Tensor, "batch head query key"]:
     """Return Q K^T / sqrt(d_head) + bias, with -inf where `mask` forbids.
 
@@ -45,6 +46,7 @@ def attention_scores(
         mask: True = may attend; None allows everything.
         bias: of the positions (Raffel et al. 2020, Press et al. 2022); the paper has none.
         scale: factor in place of 1 / sqrt(d_head).
+        cap: soft cap of the scores before the mask; None: no cap, as in the paper.
 
     Source: Vaswani et al. 2017, sec. 3.2.1, the argument of the softmax in eq. (1); the -inf: sec. 3.2.3.
     """
@@ -52,7 +54,17 @@ def attention_scores(
     attn_scores = (q * scale) @ k.transpose(-2, -1)  # cheaper than scaling the scores
     if bias is not None:
         attn_scores += bias
+    if cap is not None:
+        attn_scores = soft_cap(attn_scores, cap)
     return attn_scores if mask is None else attn_scores.masked_fill_(~mask, -math.inf)
+
+
+def soft_cap(x: Float[Tensor, "*axes"], cap: float) -> Float[Tensor, "*axes"]:
+    """Return cap * tanh(x / cap): nearly x where it is small, and always between -cap and cap.
+
+    Source: Bello et al. 2016, app. A.2; Gemma Team 2024, sec. 2, for scores and logits.
+    """
+    return cap * torch.tanh(x / cap)
 
 
 def attention_pattern(
@@ -72,6 +84,7 @@ class PatternInputs:
     mask: Mask | None
     bias: PositionBias | None
     scale: float
+    cap: float | None
     pattern: Float[Tensor, "batch head query key"] | None  # precomputed if a hook reads or edits it
 
 
@@ -90,14 +103,16 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.n_heads, self.n_kv_heads, self.d_head = config.n_heads, config.n_kv_heads, config.d_head
         self.scale = 1 / math.sqrt(self.d_head) if config.scale_scores else 1.0
+        self.cap = config.score_cap
         width, kv_width = self.n_heads * self.d_head, self.n_kv_heads * self.d_head
         has_bias = config.attention_bias in ("all", "qkv")
         self.q = nn.Linear(config.d_model, width, bias=has_bias)
         self.k = nn.Linear(config.d_model, kv_width, bias=has_bias)
         self.v = nn.Linear(config.d_model, kv_width, bias=has_bias)
         self.out = nn.Linear(width, config.d_model, bias=config.attention_bias == "all")
-        self.q_norm = build_norm(config, self.d_head) if config.qk_norm else None
-        self.k_norm = build_norm(config, self.d_head) if config.qk_norm else None
+        self.q_norm = build_qk_norm(config, self.n_heads)
+        self.k_norm = build_qk_norm(config, self.n_kv_heads)
+        self.out_norm = build_norm(config, config.d_model) if config.output_norm else None
         self.dropout = nn.Dropout(config.dropout)
         self.dropout_pattern = nn.Dropout(config.dropout_pattern)
         self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
@@ -135,21 +150,25 @@ class MultiHeadAttention(nn.Module):
                 k, v = store.append(k, v)
         if has_hooks(self.hook_mask):
             mask = self.hook_mask(mask_of_each(mask, q, k))  # [batch, 1 or head, query, key]
-        return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
+        out = self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))
+        return self.hook_attn_out(self.dropout(out if self.out_norm is None else self.out_norm(out)))
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
-        """Return z, by the fused kernel unless scores or pattern are needed or some inputs are not finite."""
+        """Return z: by the fused kernel, unless scores are needed or capped, or some inputs are not finite."""
         keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
         drops_weights = self.dropout_pattern.training and self.dropout_pattern.p > 0
         if drops_weights or has_hooks(self.hook_attn_scores, self.hook_pattern):
             written_bias = None if bias is None else bias.write_out().to(q.dtype)
-            attn_scores = attention_scores(q, keys, rows_of(mask, slice(None)), bias=written_bias, scale=self.scale)
+            allowed = rows_of(mask, slice(None))
+            attn_scores = attention_scores(q, keys, allowed, bias=written_bias, scale=self.scale, cap=self.cap)
             pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores)))
         if has_hooks(self.pattern_inputs):
-            self.pattern_inputs(PatternInputs(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
+            self.pattern_inputs(
+                PatternInputs(q=q, k=k, mask=mask, bias=bias, scale=self.scale, cap=self.cap, pattern=pattern)
+            )
         if pattern is not None:
             return self.dropout_pattern(pattern) @ values
-        if are_finite(q, k, v, *(() if bias is None else bias.weights)):
+        if self.cap is None and are_finite(q, k, v, *(() if bias is None else bias.weights)):
             return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
         return self._written_out(q, keys, values, mask, bias)
 
@@ -158,7 +177,8 @@ class MultiHeadAttention(nn.Module):
         parts = []
         for queries in chunks_of(q):
             added = None if bias is None else bias.write_out(queries).to(q.dtype)
-            scores = attention_scores(q[:, :, queries], k, rows_of(mask, queries), bias=added, scale=self.scale)
+            allowed = rows_of(mask, queries)
+            scores = attention_scores(q[:, :, queries], k, allowed, bias=added, scale=self.scale, cap=self.cap)
             parts.append(attention_pattern(scores) @ v)
         return torch.cat(parts, dim=2)
 

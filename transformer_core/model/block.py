@@ -35,16 +35,16 @@ class Block(nn.Module):
         self.self_attn = MultiHeadAttention(config)
         if has_cross_attention or self.has_feed_forward:
             self.hook_resid_mid = HookPoint()
-        self.ln1 = NoNorm() if is_first and not config.first_norm else build_norm(config, config.d_model)
+        self.ln1 = NoNorm() if is_first and not config.first_norm else _input_norm(config)
         if has_cross_attention:
             self.cross_attn = MultiHeadAttention(config)
             if self.has_feed_forward:
                 self.hook_resid_mid_cross = HookPoint()
-            self.ln_cross = build_norm(config, config.d_model)
+            self.ln_cross = _input_norm(config)
         if self.has_feed_forward:
             self.mlp = FeedForward(config)
             self.hook_mlp_out = HookPoint()
-            self.ln2 = build_norm(config, config.d_model)
+            self.ln2 = _input_norm(config)
         self.hook_resid_post = HookPoint()
 
     def forward(
@@ -100,3 +100,7 @@ class Block(nn.Module):
         if self.is_pre_norm:
             return resid(x + sublayer(norm(x)))
         return norm(resid(x + sublayer(x)))
+
+
+def _input_norm(config: ModelConfig) -> nn.Module:
+    return build_norm(config, config.d_model) if config.input_norm else NoNorm()

@@ -26,7 +26,9 @@ class PositionBias:
     device: torch.device
 
     def write_out(self, queries: slice = slice(None), keys: slice = slice(None)) -> Float[Tensor, "1 head query key"]:
-        """Return the bias as a matrix, or a window of it, whose rows are slices of one vector over all distances.
+        """Return the bias as a matrix, or a window of it.
+
+        The rows are slices of one vector over all distances, unless rounding makes them depend on positions.
 
         Args:
             queries: contiguous rows, a slice of 0 to `n_queries`.
@@ -34,9 +36,17 @@ class PositionBias:
         """
         rows, columns = range(*queries.indices(self.n_queries)), range(*keys.indices(self.n_keys))
         first, last = rows[0] + self.n_past, rows[-1] + self.n_past
+        if isinstance(self.of_distance, AlibiBias) and self.is_rounded:
+            query = torch.arange(first, last + 1, device=self.device)
+            return self.of_distance.between(query, torch.arange(columns.start, columns.stop, device=self.device))[None]
         distance = torch.arange(columns[0] - last, columns[-1] - first + 1, device=self.device)
         by_distance = self.of_distance(distance[None])[:, 0].contiguous()  # [head, distance]
         return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the slice of the last query comes first
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether rounding makes the bias depend on both positions, not only on their distance."""
+        return isinstance(self.of_distance, AlibiBias) and self.of_distance.is_rounded
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
@@ -91,16 +101,24 @@ def relative_bucket(
 class AlibiBias(nn.Module):
     """A bias that decreases linearly with the distance, with a fixed slope per head.
 
-    Source: Press et al. 2022, sec. 3. Differs: without a causal mask it is symmetric.
+    Source: Press et al. 2022, sec. 3. Differs: without a causal mask it is symmetric; slopes are scaled, and their
+    products with positions rounded, if configured.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.slopes = alibi_slopes(config.n_heads)
+        self.scale, self.is_rounded = config.alibi_scale, config.alibi_rounding
+        self.slopes = alibi_slopes(config.n_heads) * self.scale
 
     def forward(self, distance: Int[Tensor, "query key"]) -> Float[Tensor, "head query key"]:
         """Return minus slope times distance."""
         return -self.slopes.to(distance.device)[:, None, None] * distance.abs()
+
+    def between(self, query: Int[Tensor, " query"], key: Int[Tensor, " key"]) -> Float[Tensor, "head query key"]:
+        """Return slope times key position minus slope times query position, each product rounded to bfloat16."""
+        slopes = alibi_slopes(len(self.slopes)).bfloat16().to(key.device)[:, None]
+        of_query, of_key = ((slopes * position).float() for position in (query, key))  # [head, position]
+        return self.scale * (of_key[:, None] - of_query[:, :, None])
 
 
 class RelativeBuckets(nn.Module):
@@ -126,6 +144,6 @@ def build_position_bias(config: ModelConfig, *, is_causal: bool) -> AlibiBias | 
     """Return the configured bias; None if there is none."""
     if config.positions == "alibi":
         return AlibiBias(config)
-    if config.positions == "relative_buckets":
+    if config.has_relative_buckets:
         return RelativeBuckets(config, is_causal=is_causal)
     return None

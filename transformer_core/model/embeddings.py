@@ -51,12 +51,13 @@ class TokenEmbedding(nn.Module):
     Source: Vaswani et al. 2017, sec. 3.4.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, *, vocab_size: int) -> None:
+        """Take the number of tokens from `vocab_size`: the source may have its own vocabulary."""
         super().__init__()
         self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
-        self.weight = nn.Parameter(torch.empty(config.vocab_size, config.d_model))
+        self.weight = nn.Parameter(torch.empty(vocab_size, config.embedding_width))
 
-    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
         """Return the embeddings, scaled.
 
         Raises:
@@ -79,8 +80,8 @@ class SegmentEmbedding(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(config.n_segments, config.d_model))
+        self.weight = nn.Parameter(torch.empty(config.n_segments, config.embedding_width))
 
-    def forward(self, segments: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, segments: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_embed"]:
         """Return each position's segment vector."""
         return F.embedding(segments, self.weight)

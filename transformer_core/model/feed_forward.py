@@ -9,12 +9,14 @@ from torch.nn import functional as F
 
 from transformer_core.config import Activation, ModelConfig
 from transformer_core.hooks import HookPoint
+from transformer_core.model.norms import build_norm
 
 ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,  # x Phi(x), with Phi the standard normal CDF (Hendrycks and Gimpel 2016, sec. 2)
     "gelu_tanh": partial(F.gelu, approximate="tanh"),  # the tanh approximation of that paper
     "silu": F.silu,  # x * sigmoid(x)
+    "squared_relu": lambda x: F.relu(x).square(),  # max(0, x)^2 (So et al. 2021, sec. 4)
 }
 
 
@@ -36,6 +38,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.feed_forward_bias)
         self.is_gated = config.gated
         self.activation = ACTIVATIONS[config.activation]
+        self.out_norm = build_norm(config, config.d_model) if config.output_norm else None
         self.dropout = nn.Dropout(config.dropout)
         self.hook_pre = HookPoint()
         self.hook_post = HookPoint()
@@ -47,4 +50,5 @@ class FeedForward(nn.Module):
             post = self.activation(pre) * self.hook_pre_linear(self.up(x))  # [batch, pos, d_ff]
         else:
             post = self.activation(self.hook_pre(self.up(x)))  # [batch, pos, d_ff]
-        return self.dropout(self.down(self.hook_post(post)))
+        out = self.down(self.hook_post(post))  # [batch, pos, d_model]
+        return self.dropout(out if self.out_norm is None else self.out_norm(out))

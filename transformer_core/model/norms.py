@@ -46,8 +46,35 @@ class RMSNorm(nn.Module):
         return self.hook_normalized(F.rms_norm(x, self.weight.shape, self.weight.to(x.dtype), self.eps))
 
 
+class HeadNorm(nn.Module):
+    """Normalization of queries or keys, with separate gains for each head.
+
+    Each head is normalized alone, or all heads together as one vector.
+
+    Source: OLMo et al. 2025, sec. 2.1, for the latter.
+    """
+
+    def __init__(self, config: ModelConfig, n_heads: int) -> None:
+        """Start as plain normalization: weight 1, bias 0."""
+        super().__init__()
+        self.eps, self.is_rms = config.layer_norm_eps, config.norm == "rms"
+        self.is_joint = config.qk_norm_scope == "joint"
+        self.weight = nn.Parameter(torch.ones(n_heads * config.d_head))
+        self.bias = nn.Parameter(torch.zeros(n_heads * config.d_head)) if config.norm == "layer" else None
+        self.hook_normalized = HookPoint()
+
+    def forward(self, x: Float[Tensor, "batch head pos d_head"]) -> Float[Tensor, "batch head pos d_head"]:
+        """Return the normalized, scaled and shifted vectors."""
+        x = x.transpose(1, 2)  # [batch, pos, head, d_head]
+        together = x.shape[2:] if self.is_joint else x.shape[3:]
+        normalized = F.rms_norm(x, together, eps=self.eps) if self.is_rms else F.layer_norm(x, together, eps=self.eps)
+        scaled = normalized * self.weight.to(normalized.dtype).view(x.shape[2:])
+        shifted = scaled if self.bias is None else scaled + self.bias.to(scaled.dtype).view(x.shape[2:])
+        return self.hook_normalized(shifted.transpose(1, 2))
+
+
 class NoNorm(nn.Module):
-    """The identity, in models without normalization."""
+    """The identity, where a model does not normalize."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,3 +92,10 @@ def build_norm(config: ModelConfig, width: int) -> LayerNorm | RMSNorm | NoNorm:
     if config.norm == "rms":
         return RMSNorm(width, config.layer_norm_eps)
     return LayerNorm(width, config.layer_norm_eps, has_bias=config.norm == "layer")
+
+
+def build_qk_norm(config: ModelConfig, n_heads: int) -> nn.Module | None:
+    """Return the configured normalization of queries, or of keys, of all heads; None if there is none."""
+    if not config.qk_norm:
+        return None
+    return build_norm(config, config.d_head) if config.qk_norm_scope == "shared" else HeadNorm(config, n_heads)

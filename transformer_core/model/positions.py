@@ -52,10 +52,10 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, config: ModelConfig, layout: Literal["interleaved", "halves"]) -> None:
         super().__init__()
         with torch.device("cpu"):  # even if the model is assembled on "meta"
-            table = sinusoidal_table(config.max_seq_len, config.d_model, layout)
+            table = sinusoidal_table(config.max_seq_len, config.embedding_width, layout)
         self.register_buffer("table", table, persistent=False)
 
-    def forward(self, first: int, n_positions: int) -> Float[Tensor, "pos d_model"]:
+    def forward(self, first: int, n_positions: int) -> Float[Tensor, "pos d_embed"]:
         """Return the rows of positions `first` to `first + n_positions - 1`."""
         return self.table[first : first + n_positions]
 
@@ -68,9 +68,9 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.empty(config.max_seq_len, config.d_model))
+        self.table = nn.Parameter(torch.empty(config.max_seq_len, config.embedding_width))
 
-    def forward(self, first: int, n_positions: int) -> Float[Tensor, "pos d_model"]:
+    def forward(self, first: int, n_positions: int) -> Float[Tensor, "pos d_embed"]:
         """Return the rows of positions `first` to `first + n_positions - 1`."""
         return self.table[first : first + n_positions]
 

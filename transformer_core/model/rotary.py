@@ -18,12 +18,15 @@ def rotary_frequencies(config: ModelConfig) -> Float[Tensor, " pair"]:
     """Return the angle of each pair of dimensions, in radians per position: base^(-2i / d_rotated).
 
     Lower frequencies extend the context beyond the training context: "linear" lowers all of them (Chen et al. 2023),
-    "llama3" only those with less than about one rotation in the original context, with a smooth transition.
+    "llama3" and "yarn" only those with less than about one rotation in the original context, with a transition that is
+    linear in the rotations ("llama3") or in the pairs ("yarn"), and "longrope" each by its own factor.
 
     Returns:
         float64, the highest first.
 
-    Source: Su et al. 2021, sec. 3.2.2, eq. (15); Grattafiori et al. 2024, sec. 3.4.1, and its code, for "llama3".
+    Source: Su et al. 2021, sec. 3.2.2, eq. (15); Grattafiori et al. 2024, sec. 3.4.1, and its code, for "llama3";
+    Peng et al. 2023, sec. 3.2, and its code, for "yarn"; Ding et al. 2024, sec. 3.2, for "longrope".
+    Differs: YaRN's attention temperature (sec. 3.4) is in the weights of the queries.
     """
     exponent = torch.arange(0, config.n_rotated, 2, dtype=torch.float64) / config.n_rotated
     frequency = config.rotary_base**-exponent
@@ -34,7 +37,21 @@ def rotary_frequencies(config: ModelConfig) -> Float[Tensor, " pair"]:
         low, high = config.rotary_low_freq_factor, config.rotary_high_freq_factor
         kept = ((n_turns - low) / (high - low)).clamp(0, 1)  # 1: unchanged; 0: divided by the factor
         return frequency * (kept + (1 - kept) / config.rotary_scaling_factor)
+    if config.rotary_scaling == "yarn":
+        first = max(math.floor(_pair_with(config.rotary_high_freq_factor, config)), 0)
+        last = min(math.ceil(_pair_with(config.rotary_low_freq_factor, config)), config.n_rotated - 1)
+        pair = torch.arange(config.n_rotated // 2, dtype=torch.float64)
+        kept = 1 - ((pair - first) / ((last - first) or 0.001)).clamp(0, 1)
+        return frequency * (kept + (1 - kept) / config.rotary_scaling_factor)
+    if config.rotary_scaling == "longrope":
+        return frequency / torch.tensor(config.rotary_pair_factors, dtype=torch.float64)
     return frequency
+
+
+def _pair_with(n_turns: float, config: ModelConfig) -> float:
+    """Return the pair that rotates this often in the original context, as a fraction between two pairs."""
+    wavelength = config.rotary_original_len / n_turns
+    return config.n_rotated / 2 * math.log(wavelength / (2 * math.pi)) / math.log(config.rotary_base)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,5 @@
 """A stack of blocks over embedded tokens: the left or the right side of the paper's figure 1."""
 
-from dataclasses import replace
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -34,7 +32,7 @@ class Stack(nn.Module):
         """Build the modules; `config` describes the whole model."""
         super().__init__()
         self.max_seq_len, self.n_segments = config.max_seq_len, config.n_segments
-        self.embed = TokenEmbedding(config)
+        self.embed = TokenEmbedding(config, vocab_size=config.vocab_size if is_causal else config.input_vocab_size)
         self.hook_embed = HookPoint()
         self.pos_embed = build_positions(config)
         if self.pos_embed is not None:
@@ -42,10 +40,11 @@ class Stack(nn.Module):
         if config.n_segments:
             self.segment_embed = SegmentEmbedding(config)
             self.hook_segment_embed = HookPoint()
-        self.embedding_norm = build_norm(config, config.d_model) if config.embedding_norm else None
+        self.embedding_norm = build_norm(config, config.embedding_width) if config.embedding_norm else None
+        self.embedding_projection = nn.Linear(config.d_embed, config.d_model) if config.d_embed else None
         self.configs = [config.at_layer(i) for i in range(n_layers)]
-        bases = {one.rotary_base for one in self.configs} if config.has_rotary_positions else ()
-        self.rotary = {base: RotaryPositions(replace(config, rotary_base=base)) for base in bases}
+        rotary = {one: RotaryPositions(one) for one in {*self.configs} if one.has_rotary_positions}
+        self.rotary = [rotary.get(one) for one in self.configs]  # equal layers share one
         self.position_bias = build_position_bias(config, is_causal=is_causal)
         self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(
@@ -86,20 +85,20 @@ class Stack(nn.Module):
                 most=self.max_seq_len,
             )
         x = self._embed(tokens, first, segments)
-        rotations = {base: rotary(first, n_positions, tokens.device) for base, rotary in self.rotary.items()}
+        rotations = {rotary: rotary and rotary(first, n_positions, tokens.device) for rotary in {*self.rotary}}
         bias = self.bias_at(first, n_positions, tokens.device)
         for i, (block, config) in enumerate(zip(self.blocks, self.configs, strict=True)):
             if not is_compiling():
                 raise_if_cancelled()
             block_store = None if store is None else store.blocks[i]
             block_mask = mask.in_window(config.sliding_window) if isinstance(mask, AttentionMask) else mask
-            rotation = rotations.get(config.rotary_base)
+            rotation = rotations[self.rotary[i]]
             x = block(x, block_mask, memory, memory_mask, block_store, rotation=rotation, bias=bias)
         return x if self.ln_final is None else self.ln_final(x)
 
     def rotary_in(self, layer: int) -> RotaryPositions | None:
         """Return the rotary positions of a layer; None if it has none."""
-        return self.rotary.get(self.configs[layer].rotary_base)
+        return self.rotary[layer]
 
     def bias_at(self, first: int, n_positions: int, device: torch.device) -> PositionBias | None:
         """Return the position bias of a range of queries; None if the model has none."""
@@ -111,11 +110,11 @@ class Stack(nn.Module):
         )
 
     def _embed(self, tokens: Tensor, first: int, segments: Tensor | None) -> Tensor:
-        """Return the sum of the embeddings [batch, pos, d_model]: tokens, positions, segments."""
+        """Return the sum of the embeddings of tokens, positions and segments, projected if configured."""
         batch, n_positions = tokens.shape
         x = self.hook_embed(self.embed(tokens))
         if self.pos_embed is not None:
-            positions = self.pos_embed(first, n_positions)  # [pos, d_model]
+            positions = self.pos_embed(first, n_positions)  # [pos, d_embed]
             if has_hooks(self.hook_pos_embed):
                 positions = self.hook_pos_embed(positions.repeat(batch, 1, 1))  # a copy, so that a hook may edit it
             x = x + positions
@@ -131,4 +130,5 @@ class Stack(nn.Module):
             x = x + self.hook_segment_embed(self.segment_embed(segments))
         elif segments is not None:
             raise TextError("this model has no segment embedding; leave out segments")
-        return self.dropout(x if self.embedding_norm is None else self.embedding_norm(x))
+        x = self.dropout(x if self.embedding_norm is None else self.embedding_norm(x))
+        return x if self.embedding_projection is None else self.embedding_projection(x)

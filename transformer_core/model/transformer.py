@@ -11,6 +11,7 @@ from transformer_core.arguments import check_kind, check_whole
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.hooks import HookPoint, reading_from, uncompiled
+from transformer_core.model.attention import soft_cap
 from transformer_core.model.distance_bias import RelativeBuckets
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding, check_tokens
 from transformer_core.model.feed_forward import ACTIVATIONS
@@ -28,18 +29,18 @@ NO_PREDICTIONS = Message(
 
 
 class UnembedTransform(nn.Module):
-    """Norm(activation(x W + b)), before the output layer.
+    """Norm(activation(x W + b)), before the output layer; returns to the width of the embeddings.
 
     Source: the masked-token head in the code of Devlin et al. 2019.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.linear = nn.Linear(config.d_model, config.d_model)
+        self.linear = nn.Linear(config.d_model, config.embedding_width)
         self.activation = ACTIVATIONS[config.activation]
-        self.norm = build_norm(config, config.d_model)
+        self.norm = build_norm(config, config.embedding_width)
 
-    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_embed"]:
         """Return the transformed states."""
         return self.norm(self.activation(self.linear(x)))
 
@@ -60,7 +61,7 @@ class Transformer(nn.Module):
         self.decoder = decoder
         self.unembed_transform = UnembedTransform(config) if config.unembed_transform else None
         if config.unembed:
-            self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=config.unembed_bias)
+            self.unembed = nn.Linear(config.embedding_width, config.vocab_size, bias=config.unembed_bias)
             self.hook_logits = HookPoint()
         self.tie()
 
@@ -199,7 +200,10 @@ class Transformer(nn.Module):
             final = final * self.config.d_model**-0.5
         if self.unembed_transform is not None:
             final = self.unembed_transform(final)
-        return self.hook_logits(self.unembed(final))
+        logits = self.unembed(final)
+        if self.config.logit_cap is not None:
+            logits = soft_cap(logits, self.config.logit_cap)
+        return self.hook_logits(logits)
 
 
 def assemble(config: ModelConfig, *, device: str | torch.device = "meta") -> Transformer:

@@ -166,7 +166,13 @@ class ForeignTokenizer(BackendTokenizer):
 
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
         text = self._with_masks(text) if architecture == "encoder_only" else text
-        return self._fitting(_with_pieces(self._backend.encode(text), text))
+        tokens = self._fitting(_with_pieces(self._backend.encode(text), text))
+        is_chosen = len(tokens) > 1 and tokens[1][1] and all(self._is_language(i) for i, _ in tokens[:2])
+        return tokens[1:] if is_chosen else tokens  # a typed language replaces that of the template
+
+    def _is_language(self, i: int) -> bool:
+        """Return whether a special token has none of the usual roles, as those of languages."""
+        return i in self._special_ids and i not in (self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id)
 
     def _read_pair(self, first: str, second: str) -> PairTokens:
         if not self.takes_pairs:

@@ -15,6 +15,7 @@ from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import CheckpointError, TextError
 from transformer_core.text.interface import WRITTEN_MASK, PairTokens, Tokenizer
 from transformer_core.text.labels import Token, visible
+from transformer_core.text.separate import SeparateTokenizers
 
 _WRITTEN = re.compile(r"[^\s,;\[\]()]+")  # between spaces, commas, or the brackets of a list
 _MOST_NAMED = 5  # number of ids or characters listed in an error
@@ -38,10 +39,14 @@ class IdTokenizer(Tokenizer):
         self.unk_id = self.mask_id = None
 
     @classmethod
-    def of(cls, config: ModelConfig) -> "IdTokenizer":
-        """Return the tokenizer of a model."""
+    def of(cls, config: ModelConfig) -> Tokenizer:
+        """Return the tokenizer of a model; one per side if source and target have separate vocabularies."""
         special = {"pad": config.pad_id, "bos": config.bos_id, "eos": config.eos_id}
-        return cls(config.vocab_size, special, n_segments=config.n_segments)
+        tokenizer = cls(config.vocab_size, special, n_segments=config.n_segments)
+        if not config.src_vocab_size:
+            return tokenizer
+        in_source = {role: i if i is not None and i < config.src_vocab_size else None for role, i in special.items()}
+        return SeparateTokenizers(cls(config.src_vocab_size, in_source), tokenizer)
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "IdTokenizer":
@@ -128,33 +133,35 @@ class IdTokenizer(Tokenizer):
 
 META = "meta.pkl"
 KIND = "characters"  # in files
+_BOS = "<bos>"
 _MAX_BYTES = 2**24  # size of META; all of Unicode would take an eighth of this
 
 
 class CharacterTokenizer(Tokenizer):
-    """One token per character; no special tokens."""
+    """One token per character; no special tokens, except that one token may begin and end texts, as in microGPT."""
 
-    def __init__(self, characters: Mapping[int, str]) -> None:
-        """Take the character of each token, from 0 on.
+    def __init__(self, characters: Mapping[int, str], *, bos_id: int | None = None) -> None:
+        """Take the character of each token, from 0 on; the token `bos_id` has none.
 
         Raises:
             ValueError: a token is missing, is not a single character, or occurs twice.
         """
         self.kind = "character"
         self._characters = [characters.get(i, "") for i in range(len(characters))]
-        self._ids_of = {character: i for i, character in enumerate(self._characters)}
+        self._ids_of = {character: i for i, character in enumerate(self._characters) if i != bos_id}
         if (
-            not characters
+            not self._ids_of
             or any(len(character) != 1 for character in self._ids_of)
-            or len(self._ids_of) != len(characters)
+            or len(self._ids_of) + (bos_id is not None) != len(characters)
         ):
             raise ValueError("not one character for each token")
-        self.pad_id = self.bos_id = self.eos_id = self.unk_id = self.mask_id = None
+        self.bos_id = self.eos_id = bos_id
+        self.pad_id = self.unk_id = self.mask_id = None
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "CharacterTokenizer":
         """Return the tokenizer that `save` has written; invalid values may raise any exception."""
-        return cls(dict(enumerate(about["characters"])))
+        return cls(dict(enumerate(about["characters"])), bos_id=about.get("bos"))
 
     @property
     def vocab_size(self) -> int:
@@ -163,11 +170,11 @@ class CharacterTokenizer(Tokenizer):
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
         """Return the text of tokens."""
-        return "".join(self.tokens(ids))
+        return "".join(self._characters[i] for i in self._known(ids) if i != self.bos_id)
 
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
         """Return each token's character."""
-        return [self._characters[i] for i in self._known(ids)]
+        return [_BOS if i == self.bos_id else self._characters[i] for i in self._known(ids)]
 
     def _cut(self, text: str) -> list[tuple[int, str]]:
         unknown = [visible(character) for character in dict.fromkeys(text) if character not in self._ids_of]
@@ -175,19 +182,20 @@ class CharacterTokenizer(Tokenizer):
             raise TextError(
                 "this model reads single characters and does not know {characters}; its characters are {known}",
                 characters=" ".join(unknown[:_MOST_NAMED]) + (" …" if len(unknown) > _MOST_NAMED else ""),
-                known="".join(map(visible, self._characters[:200])),
+                known="".join(map(visible, [*self._ids_of][:200])),
             )
         return [(self._ids_of[character], character) for character in text]
 
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
-        return self._cut(text)
+        return [*([] if self.bos_id is None else [(self.bos_id, "")]), *self._cut(text)]
 
     def _token(self, i: int) -> Token:
-        return Token(text=self._characters[i].encode())
+        return Token(name=_BOS) if i == self.bos_id else Token(text=self._characters[i].encode())
 
     def to_json(self) -> str:
         """Return the content of tokenizer.json."""
-        return json.dumps({"headlight": {"kind": KIND, "characters": self._characters}}) + "\n"
+        about = {"kind": KIND, "characters": self._characters} | ({} if self.bos_id is None else {"bos": self.bos_id})
+        return json.dumps({"headlight": about}) + "\n"
 
 
 class _PlainUnpickler(pickle.Unpickler):

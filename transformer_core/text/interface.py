@@ -58,6 +58,13 @@ class Tokenizer(ABC):
     def vocab_size(self) -> int:
         """The number of tokens, including special tokens."""
 
+    def __repr__(self) -> str:
+        """Return the kind, the size, and the special tokens."""
+        special = {name: getattr(self, name) for name in ("pad_id", "bos_id", "eos_id", "unk_id", "mask_id")}
+        parts = [f"kind={self.kind!r}", f"vocab_size={self.vocab_size}"]
+        parts += [f"{name}={i}" for name, i in special.items() if i is not None]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
     @property
     def target(self) -> "Tokenizer":
         """The tokenizer for generated texts: this one, except for models with separate tokenizers per side."""

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer as Backend
 
@@ -12,6 +13,7 @@ from transformer_core.reasons import reason
 from transformer_core.text.foreign import ROLES, STAND_INS, ForeignTokenizer, read_settings, spelling
 from transformer_core.text.ids import KIND, META, CharacterTokenizer, IdTokenizer, read_meta
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.separate import SeparateTokenizers
 from transformer_core.text.tokenizer import OwnTokenizer
 
 # The usual spellings of each role, if the folder does not name it.
@@ -24,8 +26,15 @@ _USUAL = {
 }
 
 # The files of older families, before tokenizer.json; transformers reads them.
-_OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",), ("tokenizer.model",))
+_OLDER_LAYOUTS = (
+    ("vocab.json", "merges.txt"),
+    ("vocab.txt",),
+    ("spiece.model",),
+    ("tokenizer.model",),
+    ("sentencepiece.bpe.model",),
+)
 _MARIAN = ("source.spm", "target.spm", "vocab.json")
+_M2M100 = ("vocab.json", "sentencepiece.bpe.model")
 
 # Any file of a tokenizer, including unsupported types.
 _TRACES = (
@@ -38,6 +47,7 @@ _TRACES = (
     "*.spm",
     "*.tiktoken",
 )
+_PICKLES = (".pt", ".pth", ".pkl", ".pickle")  # word_vocabularies.py reads those of some layouts
 _TRACES_OF_PIECES = ("spiece.model", "sentencepiece*.model", "*.bpe.model")
 
 
@@ -48,19 +58,7 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
         CheckpointError: the file is missing, damaged, or written by another program.
     """
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-        about = values.pop("headlight")
-        if about["kind"] == "foreign":
-            return ForeignTokenizer.from_values(values, about)
-        if about["kind"] == "ids":
-            return IdTokenizer.from_values(about)
-        if about["kind"] == KIND:
-            return CharacterTokenizer.from_values(about)
-        if about["kind"] == "marian":
-            from transformer_core.text.marian import MarianTokenizer
-
-            return MarianTokenizer.from_values(values, about)
-        return OwnTokenizer.from_values(values, about)
+        return _from_values(json.loads(Path(path).read_text(encoding="utf-8-sig")))
     except FileNotFoundError as error:
         raise CheckpointError("there is no tokenizer at {path}", path=path) from error
     except OSError as error:
@@ -74,14 +72,42 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
         ) from error
 
 
+def _from_values(values: dict[str, Any]) -> Tokenizer:
+    """Return the tokenizer of the values in its file; invalid ones may raise any exception."""
+    about = values.pop("headlight")
+    if about["kind"] == "foreign":
+        return ForeignTokenizer.from_values(values, about)
+    if about["kind"] == "ids":
+        return IdTokenizer.from_values(about)
+    if about["kind"] == KIND:
+        return CharacterTokenizer.from_values(about)
+    if about["kind"] == "separate":
+        return SeparateTokenizers(_from_values(values["source"]), _from_values(values["target"]))
+    if about["kind"] == "m2m100":
+        from transformer_core.text.m2m100 import M2M100Tokenizer
+
+        return M2M100Tokenizer.from_values(values, about)
+    if about["kind"] == "marian":
+        from transformer_core.text.marian import MarianTokenizer
+
+        return MarianTokenizer.from_values(values, about)
+    return OwnTokenizer.from_values(values, about)
+
+
 def has_tokenizer(folder: Path) -> bool:
     """Return whether a Hugging Face model folder contains tokenizer files."""
     return any(True for _ in tokenizer_files(folder))
 
 
+def has_known_tokenizer(folder: Path) -> bool:
+    """Return whether a folder contains all files of a supported tokenizer; other programs name files similarly."""
+    return any(_has(folder, layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN, (META,)))
+
+
 def tokenizer_files(folder: Path) -> Iterator[Path]:
     """Return the files of a tokenizer in a folder, including those of unsupported types."""
-    return (path for name in (*_TRACES, *_TRACES_OF_PIECES) for path in folder.glob(name))
+    traces = (path for name in (*_TRACES, *_TRACES_OF_PIECES) for path in folder.glob(name))
+    return (path for path in traces if path.name == META or path.suffix not in _PICKLES)
 
 
 def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
@@ -105,6 +131,10 @@ def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
         return load_marian(folder)
     if _has(folder, ("tokenizer.json",)):
         return _load_fast(folder)
+    if _has(folder, _M2M100):
+        from transformer_core.text.m2m100 import load_m2m100
+
+        return load_m2m100(folder)
     if any(_has(folder, layout) for layout in _OLDER_LAYOUTS):
         return _load_older(folder)
     if _has(folder, (META,)):

@@ -47,7 +47,8 @@ class MarianTokenizer(Tokenizer):
         self.bos_id = self.mask_id = None  # the model determines the decoder's first token
         self._vocabulary, self._models, self._special = dict(vocabulary), dict(models), dict(special)
         self._written = {i: token for token, i in vocabulary.items()}
-        self._specials = re.compile("(" + "|".join(map(re.escape, special.values())) + ")")
+        self._marks = {*special.values()}  # recognized in a text
+        self._specials = any_of(self._marks)
         self._source, self._target = (SentencePieceProcessor(model_proto=models[side]) for side in _SIDES)
         if not self._source.get_piece_size() or not self._target.get_piece_size():
             raise ValueError("an empty file")
@@ -85,7 +86,7 @@ class MarianTokenizer(Tokenizer):
         """Return the tokens of a text, each with its piece; special tokens in a text are recognized."""
         tokens: list[tuple[int, str]] = []
         for part in self._specials.split(text):
-            if part in self._special.values():
+            if part in self._marks:
                 tokens.append((self._vocabulary[part], part))
                 continue
             if language := _LANGUAGE.match(part):
@@ -123,6 +124,11 @@ class MarianTokenizer(Tokenizer):
         about = {"kind": "marian", "special": self._special}
         values = {"headlight": about, "vocabulary": self._vocabulary, "models": models}
         return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+def any_of(marks: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern that matches any of some spellings."""
+    return re.compile("(" + "|".join(map(re.escape, marks)) + ")")
 
 
 def load_marian(folder: Path) -> MarianTokenizer:

@@ -95,10 +95,10 @@ def _translations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pair
     """
     verdicts: dict[str, list[bool]] = {name: [] for name in ("exact_match", *corpus.measures)}
     for row, written in free_outputs(model, tokenizer, pairs, beyond_sources=False):
-        target = tokenizer.encode(pairs[row].target, eos=True)[: model.config.max_seq_len - 1]
+        target = tokenizer.target.encode(pairs[row].target, eos=True)[: model.config.max_seq_len - 1]
         verdicts["exact_match"].append(written == target)
-        as_written = replace(pairs[row], target=tokenizer.decode(target))
-        _judge(verdicts, corpus.measures, as_written, tokenizer.decode(written))
+        as_written = replace(pairs[row], target=tokenizer.target.decode(target))
+        _judge(verdicts, corpus.measures, as_written, tokenizer.target.decode(written))
     return _fractions(verdicts)
 
 
@@ -121,7 +121,7 @@ def free_outputs(
     """
     sources = {row: tokenizer.encode(pair.source, eos=True) for row, pair in enumerate(pairs)}
     for rows, src in _by_length(sources, model):
-        longest = max(len(tokenizer.encode(pairs[row].target, eos=True)) for row in rows)
+        longest = max(len(tokenizer.target.encode(pairs[row].target, eos=True)) for row in rows)
         wanted = max(longest + 1, 2 * src.shape[1] + 8) if beyond_sources else longest + 1
         room = min(wanted, model.config.max_seq_len - 1)
         for row, output in zip(rows, greedy_decode(model, src, max_new_tokens=room).tokens.tolist(), strict=True):

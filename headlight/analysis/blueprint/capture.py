@@ -130,7 +130,8 @@ def as_convolutions(network: FeedForward, x: Float[Tensor, "batch pos d_model"])
         hidden = network.activation(_convolve(channels, network.gate)) * _convolve(channels, network.up)
     else:
         hidden = network.activation(_convolve(channels, network.up))
-    return _convolve(hidden, network.down).transpose(1, 2)
+    output = _convolve(hidden, network.down).transpose(1, 2)
+    return output if network.out_norm is None else network.out_norm(output)
 
 
 @torch.inference_mode()

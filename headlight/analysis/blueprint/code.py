@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from headlight.analysis.blueprint.plan import Box, is_normalized
+from headlight.analysis.blueprint.plan import Box, encoding_of, is_normalized
 from transformer_core.config import ModelConfig
 from transformer_core.errors import SiteError
 
@@ -18,6 +18,7 @@ _OF_KIND = {
     "embedding": (f"{_MODEL}.embeddings:TokenEmbedding",),
     "segments": (f"{_MODEL}.embeddings:SegmentEmbedding",),
     "sum": (f"{_MODEL}.stack:Stack._embed",),
+    "projection": (f"{_MODEL}.stack:Stack._embed",),
     "layer": (f"{_MODEL}.block:Block",),
     "attention": (
         *(f"{_MODEL}.attention:{name}" for name in ("MultiHeadAttention", "attention_scores", "attention_pattern")),
@@ -60,7 +61,7 @@ def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
     norm = f"{_MODEL}.norms:{_NORMS.get(config.norm, 'LayerNorm')}"
     match box.kind:
         case "positions":
-            return _OF_POSITIONS[config.positions]
+            return _OF_POSITIONS[encoding_of(config, box)]
         case "norm":
             return (norm if is_normalized(config, box) else f"{_MODEL}.norms:NoNorm",)
         case "add_norm":

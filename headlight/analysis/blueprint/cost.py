@@ -75,7 +75,7 @@ def step_cost(config: ModelConfig, n_before: int, *, n_new: int = 1, n_src: int 
         projections=n_layers * projections,
         attention=n_layers * attention,
         feed_forward=n_layers * _feed_forward(config, n_read),
-        unembedding=n_read * config.d_model * config.vocab_size,
+        unembedding=n_read * config.embedding_width * config.vocab_size,
     )
 
 
@@ -149,9 +149,9 @@ def reading_cost(config: ModelConfig, length: int) -> StepCost:
         parts.append(step_cost(config, 0, n_new=length, n_src=length if config.has_encoder else 0))
     total = {name: sum(getattr(part, name) for part in parts) for name in PARTS}
     if not config.has_decoder and config.unembed:
-        total["unembedding"] = length * config.d_model * config.vocab_size
+        total["unembedding"] = length * config.embedding_width * config.vocab_size
     if config.unembed_transform:
-        total["unembedding"] += length * config.d_model**2
+        total["unembedding"] += length * config.d_model * config.embedding_width
     return StepCost(**total)
 
 

@@ -21,6 +21,7 @@ BoxKind = Literal[
     "positions",  # added to the embeddings, or acting inside attention
     "segments",
     "sum",  # of the embeddings
+    "projection",  # of the embeddings to the width of the stream
     "layer",  # a whole block, which contains the boxes of its sub-layers
     "attention",
     "norm",
@@ -152,6 +153,8 @@ class _Plan:
             self.put(kind, name)
         if config.embedding_norm:
             x = self.put("norm", f"{stack}.embedding_norm", (x, "stream"))
+        if config.d_embed:
+            x = self.put("projection", f"{stack}.embedding_projection", (x, "stream"))
         if part := _positions_inside(config):
             self.put("positions", f"{stack}.{part}")
         return x
@@ -168,7 +171,7 @@ class _Plan:
         """
         is_pre_norm = self.config.norm_position == "pre"
         name, norm = f"{block}.{sublayer.name}", f"{block}.{sublayer.norm}"
-        if is_pre_norm:
+        if is_pre_norm and self.config.input_norm:
             reads = self.put("norm", norm, (reads, "stream" if reads == x else "residual"))
         if sublayer.name == "mlp":
             self.put("feed_forward", name, (reads, "stream"))
@@ -176,8 +179,10 @@ class _Plan:
             self.put("attention", name, (memory, "key"), (memory, "value"), (reads, "query"))
         else:
             self.put("attention", name, (reads, "key"), (reads, "value"), (reads, "query"))
-            if part := _positions_inside(self.config):
+            if part := _positions_inside(self.config.at_layer(self.boxes[block].layer or 0)):
                 self.arrows.append(Arrow(start=f"{block.partition('.')[0]}.{part}", end=name, flow="inside"))
+        if self.config.output_norm:
+            name = self.put("norm", f"{name}.out_norm", (name, "stream"))
         end: tuple[BoxKind, str] = ("add", norm.replace(".ln", ".add")) if is_pre_norm else ("add_norm", norm)
         return self.put(*end, (x, "residual"), (name, "stream"))
 
@@ -187,11 +192,16 @@ def is_normalized(config: ModelConfig, box: Box) -> bool:
     return config.norm != "none" and (config.first_norm or (box.layer, box.part) != (0, "ln1"))
 
 
+def encoding_of(config: ModelConfig, box: Box) -> str:
+    """Return the encoding of a box of positions; a model may have a position bias besides others."""
+    return "relative_buckets" if box.part == "position_bias" and config.relative_bias else config.positions
+
+
 def _positions_inside(config: ModelConfig) -> str:
     """Return the part of a stack that gives attention its positions from within; "" if there is none."""
     if config.has_rotary_positions:
         return "rotary"
-    return "position_bias" if config.positions in ("alibi", "relative_buckets") else ""
+    return "position_bias" if config.has_position_bias else ""
 
 
 _PROJECTIONS = {"q": "Q", "k": "K", "v": "V", "out": "O", "up": "1", "gate": "gate", "down": "2"}
@@ -242,8 +252,10 @@ def weights_of(config: ModelConfig) -> Mapping[str, tuple[Weight, ...]]:
             shape=tuple(parameter.shape),
             shared_with="" if earlier == name else earlier,
         )
-        for box in plan.boxes.values():  # its own, and the layer around it
-            if box.module and name.startswith(f"{box.module}."):
+        owners = [box for box in plan.boxes.values() if box.module and name.startswith(f"{box.module}.")]
+        innermost = max(owners, key=lambda box: len(box.module), default=None)
+        for box in owners:  # its own, and the layer around it
+            if box is innermost or box.kind == "layer":
                 by_box[box.name].append(weight)
     return {name: tuple(weights) for name, weights in by_box.items()}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headlight.analysis.blueprint.plan import Box
-from headlight.analysis.trace.residual_stream import has_added_positions, sublayers
+from headlight.analysis.trace.residual_stream import sublayers
 from transformer_core.config import ModelConfig
 
 PROBABILITIES = "softmax"
@@ -78,6 +78,7 @@ def sizes(config: ModelConfig, box: Box, *, batch: int, lengths: Mapping[str, in
         "2·head·d_head": 2 * head * d_head,
         "3·head·d_head": 3 * head * d_head,
         "d_model": config.d_model,
+        "d_embed": config.embedding_width,
         "d_ff": config.d_ff,
         "vocab": config.vocab_size,
         "pair": config.n_rotated // 2,
@@ -96,29 +97,40 @@ def _passing(config: ModelConfig, box: Box) -> Iterator[BoxStage]:
     block = f"{stack}.blocks.{box.layer or 0}"
     pos = positions_axis(config, stack or ("decoder" if config.has_decoder else "encoder"))
     wide, hidden, each = ("batch", pos, "d_model"), ("batch", pos, "d_ff"), ("batch", pos, "vocab")
+    embedded = ("batch", pos, "d_embed") if config.d_embed else wide
     sums = {sublayer.norm: f"{block}.{sublayer.sum}" for sublayer in sublayers(config, stack)}
     match box.kind:
         case "embedding":
             yield BoxStage("tokens", ("batch", pos))
-            yield BoxStage("scaled embedding" if config.scale_embeddings else "embedding", wide, f"{stack}.hook_embed")
-        case "positions" if has_added_positions(config):
-            yield BoxStage("positions", wide, f"{stack}.hook_pos_embed")
-        case "positions" if config.has_rotary_positions:
+            yield BoxStage(
+                "scaled embedding" if config.scale_embeddings else "embedding", embedded, f"{stack}.hook_embed"
+            )
+        case "positions" if box.part == "pos_embed":
+            yield BoxStage("positions", embedded, f"{stack}.hook_pos_embed")
+        case "positions" if box.part == "rotary":
             yield BoxStage("rotation", (pos, "pair"))
         case "positions":
             yield BoxStage("bias", ("1", "head", "query", "key"))
         case "segments":
-            yield BoxStage("segments", wide, f"{stack}.hook_segment_embed")
+            yield BoxStage("segments", embedded, f"{stack}.hook_segment_embed")
         case "sum":
-            yield BoxStage("sum", wide, "" if config.embedding_norm else f"{block}.hook_resid_pre")
+            yield BoxStage("sum", embedded, "" if config.embedding_norm else f"{block}.hook_resid_pre")
+        case "projection":
+            yield BoxStage("input", embedded)
+            yield BoxStage("first residual", wide, f"{block}.hook_resid_pre")
         case "layer":
             after = {"ln1": "after self_attn", "ln_cross": "after cross_attn", "ln2": "after layer"}
             yield BoxStage("before layer", wide, f"{block}.hook_resid_pre")
             yield from (BoxStage(after[norm], wide, site) for norm, site in sums.items())
         case "norm":
-            yield BoxStage("input", wide)
-            yield BoxStage("normalized", wide, f"{at}.hook_normalized")
-            if box.part == "embedding_norm":
+            around = embedded if box.part == "embedding_norm" else wide
+            yield BoxStage("input", around)
+            yield BoxStage("normalized", around, f"{at}.hook_normalized")
+            if box.part == "out_norm":
+                sublayer = at.removesuffix(".out_norm")
+                added = f"{block}.hook_mlp_out" if sublayer.endswith("mlp") else f"{sublayer}.hook_attn_out"
+                yield BoxStage("added", wide, added)
+            if box.part == "embedding_norm" and not config.d_embed:
                 yield BoxStage("first residual", wide, f"{block}.hook_resid_pre")
         case "add":
             yield BoxStage("sum", wide, sums[box.part.replace("add", "ln")])
@@ -131,12 +143,12 @@ def _passing(config: ModelConfig, box: Box) -> Iterator[BoxStage]:
             if config.gated:
                 yield BoxStage("up", hidden, f"{at}.hook_pre_linear")
             yield BoxStage("hidden", hidden, f"{at}.hook_post")
-            yield BoxStage("added", wide, f"{block}.hook_mlp_out")
+            yield BoxStage("output", wide) if config.output_norm else BoxStage("added", wide, f"{block}.hook_mlp_out")
         case "transform":
             yield BoxStage("input", wide)
-            yield BoxStage("normalized", wide, f"{at}.norm.hook_normalized")
+            yield BoxStage("normalized", embedded, f"{at}.norm.hook_normalized")
         case "linear":
-            yield BoxStage("input", wide)
+            yield BoxStage("input", embedded)
             yield BoxStage("logits", each, "hook_logits")
         case "softmax":
             yield BoxStage("logits", each)
@@ -165,7 +177,7 @@ def _attention(config: ModelConfig, box: Box) -> Iterator[BoxStage]:
     if config.qk_norm:
         yield BoxStage("normalized q", of_queries, f"{at}.q_norm.hook_normalized")
         yield BoxStage("normalized k", of_keys, f"{at}.k_norm.hook_normalized")
-    is_turned = config.has_rotary_positions and not is_cross
+    is_turned = config.at_layer(box.layer or 0).has_rotary_positions and not is_cross
     yield BoxStage("rotated q" if is_turned else "q", of_queries, f"{at}.hook_q")
     yield BoxStage("rotated k" if is_turned else "k", of_keys, f"{at}.hook_k")
     yield BoxStage("v", of_keys, f"{at}.hook_v")
@@ -176,7 +188,8 @@ def _attention(config: ModelConfig, box: Box) -> Iterator[BoxStage]:
     yield BoxStage("z", of_queries, f"{at}.hook_z")
     yield BoxStage("concatenated z", ("batch", "query", "head·d_head"))
     yield BoxStage("result", ("batch", "head", "query", "d_model"), f"{at}.hook_result")
-    yield BoxStage("added", ("batch", pos, "d_model"), f"{at}.hook_attn_out")
+    wide = ("batch", pos, "d_model")
+    yield BoxStage("output", wide) if config.output_norm else BoxStage("added", wide, f"{at}.hook_attn_out")
 
 
 def _side_by_side(name: str, pos: str, heads: str, n: int) -> Iterator[BoxStage]:

@@ -29,7 +29,7 @@ def head_outputs(
 
     Returns:
         by name of attention, as ATTENTIONS has them, float32. Over the heads of a layer they sum to `attn_out`, but for
-        the bias of the last projection.
+        the bias of the last projection, and before its normalization in models with `output_norm`.
 
     Raises:
         ConfigError: the text has more tokens.

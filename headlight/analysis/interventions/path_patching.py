@@ -75,7 +75,7 @@ def edges(config: ModelConfig) -> tuple[Edge, ...]:
     """Return all edges of a model, in the order of the forward pass: one from each sender to each later receiver.
 
     Raises:
-        ConfigError: the model is post-norm.
+        ConfigError: the model is post-norm, or normalizes outputs.
     """
     return tuple(
         Edge(sender, receiver)
@@ -112,8 +112,8 @@ def path_patching(
         by sender, in the order of the forward pass: the metric with its edges patched, minus without, in nats.
 
     Raises:
-        ConfigError: the model is post-norm, or has no such sender or receiver; texts of different lengths; or token ids
-            without a metric.
+        ConfigError: the model is post-norm or normalizes outputs, or has no such sender or receiver; texts of different
+            lengths; or token ids without a metric.
         TextError: a text that the model cannot read.
     """
     everything = edges(model.config)
@@ -172,7 +172,7 @@ def run_with_edges(
         same positions are padding.
 
     Raises:
-        ConfigError: the model is post-norm, or has no such edge; or the other run has another shape.
+        ConfigError: the model is post-norm or normalizes outputs; no such edge; or the other run has another shape.
         TextError: what the model cannot read.
     """
     readings = _readings(model.config)
@@ -226,12 +226,17 @@ def _readings(config: ModelConfig) -> list[_Reading]:
     """Return where the residual streams are read, in the order of the forward pass.
 
     Raises:
-        ConfigError: the model is post-norm.
+        ConfigError: the model is post-norm, or normalizes outputs.
     """
     if config.norm_position == "post":
         raise ConfigError(
             "in post-norm, every sub-layer normalizes the residual stream, so it is not the sum of what heads wrote; "
             "edges need a pre-norm model or one without normalization"
+        )
+    if config.output_norm:
+        raise ConfigError(
+            "this model normalizes the sum of its heads before it is added to the residual stream, so what one head "
+            "writes depends on the others; edges need a model without output_norm"
         )
     readings: dict[str, _Reading] = {}
     for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):

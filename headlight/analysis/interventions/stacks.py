@@ -198,12 +198,13 @@ def _check_tokens(config: ModelConfig, entry: records.TokenSwap) -> None:
     has_side = config.has_encoder if entry.side == "source" else config.has_decoder
     if not has_side:
         raise ConfigError("{kind} reads no {side}; swap tokens on the other side", kind=config.kind, side=entry.side)
+    vocab_size = config.input_vocab_size if entry.side == "source" else config.vocab_size
     for token in entry.tokens:
-        if token >= config.vocab_size:
+        if token >= vocab_size:
             raise ConfigError(
                 "token id {token} is not in the vocabulary; ids go from 0 to {last}",
                 token=token,
-                last=config.vocab_size - 1,
+                last=vocab_size - 1,
             )
         if token == config.suppressed_token_id:
             raise ConfigError("token {token} is padding and cannot be put at any position; choose another", token=token)

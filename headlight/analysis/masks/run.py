@@ -135,7 +135,7 @@ def masks_of(
 
 @torch.inference_mode()
 def preset_masks(
-    model: Transformer, tokenizer: Tokenizer, text: MaskText, attention: str
+    model: Transformer, tokenizer: Tokenizer, text: MaskText, attention: str, *, layer: int = 0
 ) -> dict[str, Bool[np.ndarray, "query key"]]:
     """Return the mask that each preset gives an attention, with its default size and padding, by preset.
 
@@ -144,13 +144,14 @@ def preset_masks(
         tokenizer: the model's.
         text: without padding.
         attention: its name.
+        layer: of the attention.
     """
     config, masks = model.config, {}
     for name, preset in presets_of(config).items():
         sides = padded_sides(preset, attention, config) if preset.needs_padding else ()
         padded = text.padded(tokenizer, config.pad_id, sides, N_PADDING)
         choice = MaskChoice(preset=name, size=preset.size or 1, attention=attention)
-        masks[name] = masks_of(model, padded, choice)[attention]
+        masks[name] = masks_of(model, padded, choice, layer=layer)[attention]
     return masks
 
 
@@ -220,7 +221,7 @@ def _scores(source: PatternInputs, head: int) -> Float[Tensor, "query key"]:
     kv_head = head // (source.q.shape[1] // source.k.shape[1])
     bias = None if source.bias is None else source.bias.write_out()[:, head : head + 1].to(source.q.dtype)
     q, k = source.q[:, head : head + 1], source.k[:, kv_head : kv_head + 1]
-    return attention_scores(q, k, bias=bias, scale=source.scale)[0, 0]
+    return attention_scores(q, k, bias=bias, scale=source.scale, cap=source.cap)[0, 0]
 
 
 def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab"]:

@@ -13,29 +13,32 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.traced_forward import captured
 from transformer_core.config import ModelConfig, Positions
 from transformer_core.errors import ConfigError
-from transformer_core.model.distance_bias import AlibiBias, PositionBias, RelativeBuckets, alibi_slopes, relative_bucket
+from transformer_core.model.distance_bias import AlibiBias, PositionBias, RelativeBuckets, relative_bucket
 from transformer_core.model.rotary import RotaryPositions, Rotation
 from transformer_core.model.transformer import Transformer
 
 
-def slopes(n_heads: int) -> Float[np.ndarray, " head"]:
+def slopes(n_heads: int, scale: float = 1.0) -> Float[np.ndarray, " head"]:
     """Return how fast each head's bias falls with the distance, in score per position.
 
-    Source: Press et al. 2022, sec. 3.
+    Source: Press et al. 2022, sec. 3; `scale`: `ModelConfig.alibi_scale`.
     """
-    return alibi_slopes(n_heads).numpy()
+    return _alibi(n_heads, scale).slopes.numpy()
 
 
-def alibi_by_distance(n_heads: int, n_positions: int) -> Float[np.ndarray, "head distance"]:
+def alibi_by_distance(n_heads: int, n_positions: int, scale: float = 1.0) -> Float[np.ndarray, "head distance"]:
     """Return the bias of a score by the key's distance, from 0 on."""
-    rule = AlibiBias(ModelConfig(vocab_size=4, d_model=2 * n_heads, n_heads=n_heads, positions="alibi"))
-    return rule(-torch.arange(n_positions)[None])[:, 0].numpy()
+    return _alibi(n_heads, scale)(-torch.arange(n_positions)[None])[:, 0].numpy()
 
 
-def alibi_matrix(n_heads: int, head: int, n_positions: int) -> Float[np.ndarray, "query key"]:
+def _alibi(n_heads: int, scale: float) -> AlibiBias:
+    width = 2 * n_heads
+    return AlibiBias(ModelConfig(vocab_size=4, d_model=width, n_heads=n_heads, positions="alibi", alibi_scale=scale))
+
+
+def alibi_matrix(n_heads: int, head: int, n_positions: int, scale: float = 1.0) -> Float[np.ndarray, "query key"]:
     """Return the bias that one head adds to every score."""
-    rule = AlibiBias(ModelConfig(vocab_size=4, d_model=2 * n_heads, n_heads=n_heads, positions="alibi"))
-    cpu = torch.device("cpu")
+    rule, cpu = _alibi(n_heads, scale), torch.device("cpu")
     bias = PositionBias(of_distance=rule, n_queries=n_positions, n_keys=n_positions, n_past=0, device=cpu)
     return bias.write_out()[0, head].numpy()
 
@@ -59,7 +62,7 @@ def buckets(n_positions: int, *, is_causal: bool, like: ModelConfig | None = Non
 
     Source: Raffel et al. 2020, sec. 2.1.
     """
-    shape = like if like is not None and like.positions == "relative_buckets" else _T5
+    shape = like if like is not None and like.has_relative_buckets else _T5
     distance = torch.arange(1 - n_positions, 1 if is_causal else n_positions)
     grid = torch.arange(n_positions)[None] - torch.arange(n_positions)[:, None]
     buckets_of = partial(

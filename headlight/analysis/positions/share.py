@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
-from headlight.analysis.flow.score_sources import SourceKind, score_sources
+from headlight.analysis.flow.score_sources import score_sources
+from headlight.analysis.flow.stream_steps import SourceKind
 from headlight.analysis.positions.relative import backwards
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.traced_forward import captured
@@ -105,6 +106,8 @@ def score_parts(
     group = config.n_heads // config.n_kv_heads
     allowed = mask[0, head if mask.shape[1] > 1 else 0].numpy()
     seen = np.where(allowed, scores[0, head].float().numpy(), 0.0)
+    if config.score_cap is not None:  # the parts add up to the scores before the cap
+        seen = config.score_cap * np.arctanh(seen.astype(np.float64) / config.score_cap)
     if config.positions in ("learned", "sinusoidal_halves", "sinusoidal_interleaved"):
         parts, is_frozen = _four(model, inputs, attention, layer, head)
     else:
@@ -160,4 +163,6 @@ def _four(
         for of_key, key_kinds in kinds.items()
     }
     parts["rest"] = sources.by_kind(None, None) - np.sum([*parts.values()], axis=0)
+    if sources.bias is not None:
+        parts["distance"] = sources.bias
     return parts, sources.has_frozen_norms

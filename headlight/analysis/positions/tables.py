@@ -78,7 +78,8 @@ def rotary_config(encoding: Positions, width: int, like: ModelConfig | None = No
     Args:
         encoding: "rotary_halves" or "rotary_interleaved".
         width: of the head; even.
-        like: a model to take the base and scaling from, if it is rotary; None: the defaults.
+        like: a model to take the base and scaling from, if it is rotary; None: the defaults. Factors of single pairs
+            are only taken for heads with as many pairs.
 
     Raises:
         ConfigError: another encoding, or an odd width.
@@ -93,6 +94,8 @@ def rotary_config(encoding: Positions, width: int, like: ModelConfig | None = No
         for name, value in (like.to_dict() if like is not None and like.has_rotary_positions else {}).items()
         if name.startswith("rotary_") and name != "rotary_fraction"
     }
+    if len(shape.get("rotary_pair_factors", ())) not in (0, width // 2):
+        shape |= {"rotary_scaling": "none", "rotary_pair_factors": ()}
     return ModelConfig(vocab_size=4, d_model=width, n_heads=1, positions=encoding, **shape)
 
 

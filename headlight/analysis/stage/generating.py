@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -44,7 +45,9 @@ def generate(
     most = MOST_WITH_BLANKS if config.architecture == "encoder_only" else MOST_TOKENS
     room = min(most, config.max_seq_len - (config.architecture == "decoder_only"))
     given = EncodedInput.of(tokenizer, text, config.architecture, room)
-    if config.architecture != "encoder_only":
+    if config.has_decoder and not config.unembed:
+        generated = _read(model, tokenizer, given)
+    elif config.has_decoder:
         generated = _continued(model, tokenizer, given, chosen, sampling)
     elif config.unembed and tokenizer.mask_id in given.ids:
         generated = _filled(model, tokenizer, given, chosen, sampling)
@@ -59,6 +62,23 @@ def generate(
         unknown=unknown_words(tokenizer, text),
         ignores_white_space=is_ignored(tokenizer, text),
         n_left_out=len(given.left_out),
+    )
+
+
+def _read(model: Transformer, tokenizer: Tokenizer, given: EncodedInput) -> StageText:
+    """Return a text for a decoder without an output layer; an encoder-decoder reads the source as target, too."""
+    tokens, labels, source = [*given.ids], [*given.labels], dict[str, Any]()
+    if model.config.has_encoder:
+        assert model.config.bos_id is not None, "an encoder-decoder has it"
+        tokens = [model.config.bos_id, *given.ids[:-1]]
+        labels = tokenizer.target.labels(tokens)
+        source = {"source": tuple(given.ids), "source_labels": given.labels}
+    return StageText(
+        architecture=model.config.architecture,
+        target=tuple(tokens),
+        target_labels=tuple(labels),
+        n_given=len(tokens),
+        **source,
     )
 
 

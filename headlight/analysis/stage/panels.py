@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from headlight.analysis.blueprint.plan import blueprint_of, is_normalized
+from headlight.analysis.blueprint.plan import blueprint_of
 from headlight.analysis.trace.attentions import ATTENTIONS, Attention
 from headlight.analysis.trace.residual_stream import embedding_sites, stream_places, sublayers
 from transformer_core.config import Architecture, ModelConfig
@@ -245,7 +245,7 @@ def _block(config: ModelConfig, zoom: Zoom) -> Iterator[Panel]:
     yield Panel(name="input", site=f"{block}.hook_resid_pre", rows=rows)
     for sublayer in sublayers(config, stack):
         norm = Panel(name="norm", site=f"{block}.{sublayer.norm}.hook_normalized", rows=rows)
-        has_norm = is_normalized(config, blueprint_of(config).boxes[f"{zoom}.{sublayer.norm}"])
+        has_norm = config.normalizes(layer, sublayer.norm)
         if has_norm and is_pre:
             yield norm
         yield _core_of(stack, layer, sublayer.name)

@@ -18,7 +18,7 @@ from transformer_core.cached_property import cached_property
 from transformer_core.errors import SiteError
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.pooling import Overview, block_ends
-from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.attention import MultiHeadAttention, PatternInputs
 
 WRITTEN_OUT_BYTES = 32 << 20  # size of all patterns of an attention up to which they are materialized
 _CHUNK_CELLS = 4 << 20  # size of one head's rows that are yielded at a time
@@ -48,25 +48,48 @@ class AttentionMaps:
 
     Attributes:
         shape: layers, heads, queries, keys.
-        value_norms: the length of each value vector, ||v||, [layer, head, key].
-        written_norms: the length of what each value would write to the residual stream, ||v W_O||, [layer, head, key].
+        has_values: scores and values are there too, not only the patterns.
+        value_norms: the length of each value vector, ||v||, [layer, head, key]; NaN without values.
+        written_norms: the length of what each value would write to the residual stream, ||v W_O||, [layer, head, key];
+            NaN without values.
     """
 
     def __init__(
-        self, patterns: Sequence[LazyPattern], values: Sequence[Tensor], modules: Sequence[MultiHeadAttention]
+        self,
+        patterns: Sequence[LazyPattern],
+        values: Sequence[Tensor] = (),
+        modules: Sequence[MultiHeadAttention] = (),
     ) -> None:
         """Store the captured activations of one text, layer by layer.
 
         Args:
             patterns: captured lazily; of several texts, only the first is used.
-            values: [batch, kv_head, key, d_head], captured at `hook_v`.
-            modules: the attentions themselves, for W_O.
+            values: [batch, kv_head, key, d_head], captured at `hook_v`; none where they are not known.
+            modules: the attentions themselves, for W_O; none likewise.
         """
         self._layers = tuple(patterns)
         self.shape: tuple[int, int, int, int] = (len(patterns), *patterns[0].shape[1:])
         self._kept: dict[int, PooledHeads] = {}  # overviews by their side
+        self.has_values = bool(values)
         norms = [_norms(v[0], module) for v, module in zip(values, modules, strict=True)]
-        self.value_norms, self.written_norms = (np.stack(kind) for kind in zip(*norms, strict=True))
+        unknown = np.full((*self.shape[:2], self.shape[3]), np.nan, dtype=np.float32)
+        kinds = [np.stack(kind) for kind in zip(*norms, strict=True)] or [unknown, unknown]
+        self.value_norms, self.written_norms = kinds
+
+    @classmethod
+    def of_arrays(cls, patterns: Float[np.ndarray, "layer head query key"]) -> "AttentionMaps":
+        """Return the maps of patterns that another library computed, without scores and values.
+
+        A cell counts as masked if its weight is 0 in all heads of its layer.
+        """
+        layers = []
+        for weights in torch.from_numpy(patterns).split(1):  # [1, head, query, key]
+            n_queries, n_keys = weights.shape[2:]
+            q, k = (weights.new_zeros(1, weights.shape[1], n, 1) for n in (n_queries, n_keys))  # give the shape
+            mask = (weights != 0).any(dim=1, keepdim=True)
+            inputs = PatternInputs(q=q, k=k, mask=mask, bias=None, scale=1.0, cap=None, pattern=weights)
+            layers.append(LazyPattern(inputs))
+        return cls(layers)
 
     @property
     def is_short(self) -> bool:

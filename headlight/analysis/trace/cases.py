@@ -61,7 +61,7 @@ def case_of(
     if config.architecture == "encoder_only" and isinstance(item, Text):
         return _masked_case(tokenizer, item, room)
     is_pair = isinstance(item, Pair)
-    read = tokenizer.encode(item.target if isinstance(item, Pair) else item.text, bos=True, eos=True)
+    read = tokenizer.target.encode(item.target if isinstance(item, Pair) else item.text, bos=True, eos=True)
     source = tokenizer.encode(item.source, eos=True) if isinstance(item, Pair) else read
     last, targets = tuple(read[:-1][:room]), tuple(read[1:][:room])
     inputs = (tuple(source[:room]), last) if is_pair else (last,)

@@ -13,6 +13,7 @@ from headlight.analysis.trace import traced_forward
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, FixedText, TracedForward
+from headlight.analysis.trace.viewed_model import ViewedModel
 from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import Message, NotFiniteError, TextError
 from transformer_core.model.transformer import Transformer
@@ -98,6 +99,8 @@ class ModelRun(FixedText):
     @property
     def mean_probability(self) -> float:
         """The geometric mean, in [0, 1], over the tokens that the model wrote or was made to write; nan without any."""
+        if not self.predicts:
+            return float("nan")
         if self.architecture == "encoder_decoder":
             return float(np.exp(self.log_probs.mean()))
         end = len(self.log_probs) - (not self.is_complete)
@@ -116,7 +119,7 @@ class ModelRun(FixedText):
 
 @torch.inference_mode()
 def run_text(
-    model: Transformer,
+    model: Transformer | ViewedModel,
     tokenizer: Tokenizer,
     text: Given,
     *,
@@ -131,7 +134,7 @@ def run_text(
     as a compiled program does; one without an output layer predicts nothing.
 
     Args:
-        model: in evaluation mode, on any device and in any precision.
+        model: in evaluation mode, on any device and in any precision; or one that another library computes.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks: "<mask>", "[MASK]" or "____". For an encoder whose
             tokenizer `takes_pairs`, two texts may be given: ("The cat sleeps.", "It is ____.").
@@ -159,13 +162,20 @@ def run_text(
         return _read_blanks(model, tokenizer, text, max_tokens)
     if not isinstance(text, str):
         raise TextError(ONE_TEXT)
+    if not config.unembed:
+        return _read_only(model, tokenizer, text, target, max_tokens)
     if config.architecture == "encoder_decoder":
         return _read_source(model, tokenizer, text, target, max_tokens, max_new_tokens)
     return _read_prompt(model, tokenizer, text, max_tokens, max_new_tokens)
 
 
 def _read_source(
-    model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int, max_new_tokens: int
+    model: Transformer | ViewedModel,
+    tokenizer: Tokenizer,
+    text: str,
+    target: str | None,
+    max_tokens: int,
+    max_new_tokens: int,
 ) -> ModelRun:
     """Read a source, and generate the target, or its first token alone, or force a given one."""
     source = EncodedInput.of(tokenizer, text, "encoder_decoder", max_tokens)
@@ -211,7 +221,9 @@ def _read_source(
     )
 
 
-def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> ModelRun:
+def _read_prompt(
+    model: Transformer | ViewedModel, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int
+) -> ModelRun:
     """Read a prompt with a decoder and continue it; the output is read too, except for <eos>."""
     # Of the room, for what a long prompt makes the model write.
     at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
@@ -256,7 +268,49 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     )
 
 
-def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_tokens: int) -> ModelRun:
+def _read_only(
+    model: Transformer | ViewedModel, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int
+) -> ModelRun:
+    """Read a text with a decoder, or a pair with an encoder-decoder, that has no output layer.
+
+    Without a target, an encoder-decoder reads the source again, as classifiers of the transformers library do.
+    """
+    config = model.config
+    source = EncodedInput.of(tokenizer, text, config.architecture, max_tokens)
+    last, cutter = (
+        (source, tokenizer)
+        if target is None
+        else (EncodedInput.of(tokenizer.target, target, config.architecture, max_tokens), tokenizer.target)
+    )
+    tokens, labels = last.ids, last.labels
+    if config.has_encoder:
+        assert config.bos_id is not None, "an encoder-decoder has it"
+        tokens = [config.bos_id, *last.ids[:-1]]
+        labels = (*cutter.labels(tokens[:1]), *last.labels[:-1])
+    inputs = (source.ids, tokens) if config.has_encoder else (tokens,)
+    traced = TracedForward(model, *(tensor_of(ids, model) for ids in inputs))
+    return ModelRun(
+        architecture=config.architecture,
+        output=text if target is None else target,
+        source=source.labels if config.has_encoder else (),
+        target=tuple(labels),
+        n_given=len(tokens),
+        judged=(),
+        expected=(),
+        log_probs=np.zeros(0, dtype=np.float32),
+        unknown=tuple(dict.fromkeys([*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")])),
+        ignores_white_space=is_ignored(tokenizer, text) or is_ignored(tokenizer.target, target or ""),
+        left_out=source.left_out,
+        target_left_out=range(0) if target is None else last.left_out,
+        is_complete=True,
+        not_finite=traced.not_finite,
+        predicts=False,
+        **_about(**({"source": (tokenizer, source.ids)} if config.has_encoder else {}), target=(cutter, tokens)),
+        attention_maps=traced.attention_maps,
+    )
+
+
+def _read_blanks(model: Transformer | ViewedModel, tokenizer: Tokenizer, text: Given, max_tokens: int) -> ModelRun:
     """Read one or two texts with an encoder, and return its predictions, if it has an output layer."""
     encoded = EncodedInput.of(tokenizer, text, "encoder_only", max_tokens)
     traced = TracedForward(model, *(tensor_of(ids, model) for ids in encoded.inputs))

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.attentions import ATTENTIONS, Attention, attentions_of
+from headlight.analysis.trace.viewed_model import ViewedModel
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.decoding.inputs import final_states, tensor_of
@@ -100,7 +101,9 @@ class TracedForward:
         not_finite: the first site where a value is NaN or infinite; None if all predictions are finite.
     """
 
-    def __init__(self, model: Transformer, *tokens: Tensor, following: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, model: Transformer | ViewedModel, *tokens: Tensor, following: Sequence[int] | None = None
+    ) -> None:
         """Run the model.
 
         Args:
@@ -110,19 +113,11 @@ class TracedForward:
                 follows, as for an encoder.
         """
         self._model = model
-        with capture(model, "*.hook_pattern", "*.hook_v", lazy=True) as activations:
-            self._final = final_states(model, tokens)  # [1, pos, d_model]
-        self.attention_maps = {
-            name: _attention_maps(model, attention, activations)
-            for name, attention in attentions_of(model.config).items()
-        }
-        self.best, self.log_probs, self.is_number = self._judged(following)
-        n_scores = max(of.shape[1] for of in tokens) ** 2
-        self.not_finite = (
-            None
-            if all(self.is_number)
-            else first_not_finite(model, lambda: self._said(final_states(model, tokens)), n_scores=n_scores)
+        self._final, self.attention_maps = (  # logits, of a model that is only viewed; otherwise final states
+            model.trace(tokens) if isinstance(model, ViewedModel) else _captured(model, tokens)
         )
+        self.best, self.log_probs, self.is_number = self._judged(following)
+        self.not_finite = None if all(self.is_number) else self._first_not_finite(tokens)
 
     @property
     def patterns(self) -> dict[str, np.ndarray]:
@@ -146,6 +141,13 @@ class TracedForward:
             NOT_FINITE if not is_number else label if best == actual else tokenizer.labels([best])[0]
             for best, actual, label, is_number in zip(self.best, following, labels, self.is_number, strict=True)
         )
+
+    def _first_not_finite(self, tokens: Sequence[Tensor]) -> str | None:
+        model = self._model
+        if isinstance(model, ViewedModel):
+            return "logits"
+        n_scores = max(of.shape[1] for of in tokens) ** 2
+        return first_not_finite(model, lambda: self._said(final_states(model, tokens)), n_scores=n_scores)
 
     def _said(self, final: Tensor) -> Tensor:
         """Return the logits of final states, or the states themselves if the model has no output layer."""
@@ -182,6 +184,14 @@ class TracedForward:
 _LOGITS_AT_ONCE = 16 << 20  # numbers: 64 MiB in single precision
 
 
+def _captured(model: Transformer, tokens: Sequence[Tensor]) -> tuple[Tensor, dict[str, AttentionMaps]]:
+    """Return the final states [1, pos, d_model], and the patterns by name of attention."""
+    with capture(model, "*.hook_pattern", "*.hook_v", lazy=True) as activations:
+        final = final_states(model, tokens)
+    attentions = attentions_of(model.config)
+    return final, {name: _attention_maps(model, attention, activations) for name, attention in attentions.items()}
+
+
 def _attention_maps(model: Transformer, attention: Attention, activations: LazyActivations) -> AttentionMaps:
     layers = range(attention.n_layers(model.config))
     modules = [model.get_submodule(attention.module.format(layer=layer)) for layer in layers]
@@ -211,7 +221,7 @@ LEAST_ROOM = 64  # tokens of a target, <bos> included, that an encoder-decoder m
 
 @torch.inference_mode()
 def greedy_output(
-    model: Transformer,
+    model: Transformer | ViewedModel,
     given: Sequence[int],
     *,
     max_tokens: int,
@@ -241,6 +251,8 @@ def greedy_output(
         return []
     if begun and (len(begun) >= room or begun[-1] in config.eos_ids):
         return [*begun]
+    if isinstance(model, ViewedModel):
+        return model.greedy(given, n_new=room - len(begun), begun=begun)
     written = greedy_decode(
         model, tensor_of(given, model), max_new_tokens=room - len(begun), begun=tensor_of(begun, model)
     )
@@ -248,7 +260,9 @@ def greedy_output(
     return tokens
 
 
-def output_text(model: Transformer, tokenizer: Tokenizer, given: Sequence[int], written: Sequence[int]) -> str:
+def output_text(
+    model: Transformer | ViewedModel, tokenizer: Tokenizer, given: Sequence[int], written: Sequence[int]
+) -> str:
     """Return a model's output as text: the target of an encoder-decoder, or the continuation of a decoder.
 
     Args:
@@ -258,6 +272,6 @@ def output_text(model: Transformer, tokenizer: Tokenizer, given: Sequence[int], 
         written: tokens, as `greedy_output` gives them.
     """
     if model.config.has_encoder:
-        return tokenizer.decode(written)
+        return tokenizer.target.decode(written)
     is_complete = bool(written) and written[-1] in model.config.eos_ids
     return tokenizer.continuation([*given, *(written[:-1] if is_complete else written)], len(given))

@@ -47,6 +47,11 @@ class Weights:
         """Return neighbouring columns of a parameter in float64."""
         return self._arrays[name][:, first : first + n].astype(np.float64)
 
+    def projected(self, module: str, x: Float[np.ndarray, " column"]) -> Float[np.ndarray, " out"]:
+        """Return a row after a whole projection."""
+        bias = self.bias(module)
+        return self[f"{module}.weight"] @ x + (0 if bias is None else bias)
+
     def of_heads(
         self, projection: str, config: ModelConfig
     ) -> tuple[Float[np.ndarray, "head d_head d_model"], Float[np.ndarray, "head d_head"]]:
@@ -93,7 +98,13 @@ def linear(weights: Weights, module: str, x: Row, index: int, over: str) -> Form
 
 
 def normalized(
-    weights: Weights, module: str | None, parts: Mapping[str, Row], index: int, config: ModelConfig
+    weights: Weights,
+    module: str | None,
+    parts: Mapping[str, Row],
+    index: int,
+    config: ModelConfig,
+    *,
+    gain: int | None = None,
 ) -> Formula:
     """Return one number of the normalized sum of some rows: by LayerNorm, RMSNorm or none, as in the model.
 
@@ -103,11 +114,13 @@ def normalized(
         parts: the rows that are added up, by their notation.
         index: which number of the row.
         config: of the model.
+        gain: which of the gains, and of the biases, of all heads; None: that of the same index.
 
     Source: Ba et al. 2016, eq. (4), with the ε of every implementation; Zhang and Sennrich 2019, eq. (4).
     """
     if module is None or module not in weights:
         return added(parts, index)
+    gain = index if gain is None else gain
     row, summed = np.sum(list(parts.values()), axis=0), " + ".join(parts)
     constants = dict(added(parts, index).constants)
     if config.norm == "rms":
@@ -117,10 +130,10 @@ def normalized(
     else:
         constants |= {"μ": float(row.mean()), "σ^2": float(row.var())}
         quotient = rf"\frac{{{summed} - μ}}{{\sqrt{{σ^2 + ε}}}}"
-    constants |= {"ε": config.layer_norm_eps, "γ": float(weights[f"{module}.weight"][index])}
+    constants |= {"ε": config.layer_norm_eps, "γ": float(weights[f"{module}.weight"][gain])}
     bias = weights.bias(module)
     scaled = Formula(formula=f"γ · {quotient}", constants=constants)
-    return scaled if bias is None else scaled.plus("β", float(bias[index]))
+    return scaled if bias is None else scaled.plus("β", float(bias[gain]))
 
 
 def added(parts: Mapping[str, Row], index: int) -> Formula:

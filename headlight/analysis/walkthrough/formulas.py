@@ -16,7 +16,10 @@ from headlight.analysis.trace.residual_stream import has_added_positions
 from headlight.analysis.walkthrough.outline import Outline, Stage
 from transformer_core.config import ModelConfig
 
-_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
+_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "squared_relu": "ReLU²"}
+
+
+_CROSS = "cross_x cross_concat cross_projected cross_out resid_mid_cross normalized_cross"
 
 
 def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:
@@ -42,13 +45,13 @@ def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:
 
 def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
     """Yield the name of each stage, its formula as this model computes it, and the matrices that it may show."""
-    config, is_pre = outline.config, outline.is_pre_norm
-    read, x = ("x_normalized", "X′") if is_pre else ("x", "X")
+    config, read = outline.config, outline.read
+    x = "X′" if outline.has_input_norms else "X"
     source = "M" if outline.is_cross else x
     b_q, b_k, b_v = (f" + b_{name}" if config.attention_bias != "none" else "" for name in "QKV")
     first, index = ("_projected", "_0") if outline.is_projected_in_steps else ("", "")
     yield "input", _input(outline), "x memory"
-    if is_pre:
+    if outline.has_input_norms:
         yield "norm", f"X′ = {'X' if outline.is_unnormalized else _norm(outline, 'X')}", "x x_normalized"
     projected = f"Q{index} = {x} W_Q{b_q} , K{index} = {source} W_K{b_k} , V = {source} W_V{b_v}"
     yield "projection", projected, f"{read} memory q{first} k{first} v"
@@ -66,16 +69,25 @@ def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
         scores, score = "scaled", r"\frac{Q K^T}{\sqrt{d_k}}"
         yield "scale", rf"{score} = \frac{{Q K^T}}{{\sqrt{{{config.d_head}}}}}", "product scaled"
     if outline.has_bias:
-        line = " , B_{i j} = -m_h |i - j|" if config.positions == "alibi" else ""
+        line = (
+            f" , B_{{i j}} {'≈' if config.alibi_rounding else '='} -m_h |i - j|" if config.positions == "alibi" else ""
+        )
         yield "bias", f"{score} + B{line}", f"{scores} bias biased"
         scores, score = "biased", f"{score} + B"
+    if config.score_cap is not None:
+        yield "cap", rf"Ŝ = c · \mathrm{{tanh}}(\frac{{{score}}}{{c}}) , c = {config.score_cap:g}", f"{scores} capped"
+        scores, score = "capped", "Ŝ"
     yield "mask", rf"S = {score} + \mathrm{{mask}}", f"{scores} mask attn_scores"
     yield "softmax", r"A_{i j} = \frac{e^{S_{i j}}}{∑_k e^{S_{i k}}}", "attn_scores pattern"
     yield "weigh", "A_{i j} v_j", "pattern v"
     yield "z", "z_i = ∑_j A_{i j} v_j", "pattern v z"
     heads = rf"\mathrm{{Concat}}(Z_0 , … , Z_{{{config.n_heads - 1}}})"
     yield "concat", heads, "z concat"
-    yield "output", f"O = {heads} W_O{' + b_O' if config.attention_bias == 'all' else ''}", "concat attn_out"
+    out = "O_0" if config.output_norm else "O"
+    bias = " + b_O" if config.attention_bias == "all" else ""
+    yield "output", f"{out} = {heads} W_O{bias}", f"concat {'attn_projected' if config.output_norm else 'attn_out'}"
+    if config.output_norm:
+        yield "output_norm", f"O = {_norm(outline, 'O_0')}", "attn_projected attn_out"
     yield from _after_attention(outline)
 
 
@@ -88,18 +100,23 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
     else:
         yield "add_norm", r"R′ = \mathrm{Norm}(X + O)", "x attn_out resid_mid normalized"
     if outline.is_followed_by_cross:
-        attention = r"\mathrm{Attention}(\mathrm{Norm}(R) , M)" if is_pre else r"\mathrm{Attention}(R′ , M)"
+        queries = r"\mathrm{Norm}(R)" if outline.has_input_norms else symbol
+        attention = rf"\mathrm{{Attention}}({queries} , M)"
+        attention = rf"\mathrm{{Norm}}({attention})" if config.output_norm else attention
         added = f"R + C = R + {attention}" if is_pre else rf"(R + C)′ = \mathrm{{Norm}}(R′ + {attention})"
-        yield "cross", added, f"{stream} cross_x cross_concat cross_out resid_mid_cross normalized_cross"
+        yield "cross", added, f"{stream} {_CROSS}"
         stream, symbol = ("resid_mid_cross", "R + C") if is_pre else ("normalized_cross", "(R + C)′")
     if not config.d_ff:
         return
     read, read_symbol = stream, symbol
-    if is_pre:
+    if outline.has_input_norms:
         before, of = ("x", "X") if config.parallel_residual else (stream, symbol)
         read, read_symbol = "normalized", "R′"
         yield "norm_2", f"R′ = {_norm(outline, of)}", f"{before} normalized"
-    yield "feed_forward", _network(config, read_symbol), f"{read} mlp_pre mlp_linear mlp_post mlp_out"
+    fed = "mlp_projected" if config.output_norm else "mlp_out"
+    yield "feed_forward", _network(config, read_symbol), f"{read} mlp_pre mlp_linear mlp_post {fed}"
+    if config.output_norm:
+        yield "feed_forward_norm", f"F = {_norm(outline, 'F_0')}", "mlp_projected mlp_out"
     if is_pre:
         yield "add_2", f"R_2 = {symbol} + F", f"{stream} mlp_out resid_post"
     else:
@@ -138,7 +155,8 @@ def _input(outline: Outline) -> str:
     summed = r"\sqrt{d_{\mathrm{model}}} E" if config.scale_embeddings else "E"
     summed += " + P" if has_added_positions(config) else ""
     summed += r" + E_{\mathrm{segment}}" if config.n_segments else ""
-    return rf"X = \mathrm{{Norm}}({summed})" if config.embedding_norm else f"X = {summed}"
+    read = rf"\mathrm{{Norm}}({summed})" if config.embedding_norm else summed
+    return f"X = {read} W_E + b_E" if config.d_embed else f"X = {read}"
 
 
 def _handed_on(outline: Outline) -> str:
@@ -158,11 +176,11 @@ def _norm(outline: Outline, of: str) -> str:
 
 
 def _network(config: ModelConfig, read: str) -> str:
-    name = _ACTIVATIONS[config.activation]
+    name, out = _ACTIVATIONS[config.activation], "F_0" if config.output_norm else "F"
     first, second, gate = (f" + b_{index}" if config.feed_forward_bias else "" for index in ("1", "2", "g"))
     if config.gated:
-        return rf"F = (\mathrm{{{name}}}({read} W_g{gate}) ⊙ ({read} W_1{first})) W_2{second}"
-    return rf"F = \mathrm{{{name}}}({read} W_1{first}) W_2{second}"
+        return rf"{out} = (\mathrm{{{name}}}({read} W_g{gate}) ⊙ ({read} W_1{first})) W_2{second}"
+    return rf"{out} = \mathrm{{{name}}}({read} W_1{first}) W_2{second}"
 
 
 Tree: TypeAlias = tuple[str, Any]

@@ -12,7 +12,7 @@ from headlight.analysis.walkthrough.filling import Weights, added, dots, linear,
 from headlight.analysis.walkthrough.outline import Formula, Note, Origin, Outline, WalkInputs, pair_factors
 from headlight.analysis.walkthrough.recomputing import AllHeads, Recomputed
 from transformer_core.config import Activation
-from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
+from transformer_core.model.distance_bias import AlibiBias, relative_bucket
 
 Maker = Callable[[int, int], Formula]
 
@@ -23,6 +23,7 @@ _ACTIVATIONS: Mapping[Activation, str] = {
     "gelu": "H_0 · Φ(H_0)",
     "gelu_tanh": r"\frac{H_0}{2} · (1 + \mathrm{tanh}(\sqrt{\frac{2}{π}} · (H_0 + 0.044715 · H_0^3)))",
     "silu": r"\frac{H_0}{1 + e^{-H_0}}",
+    "squared_relu": r"{\mathrm{max}(0 , H_0)}^2",
 }
 
 
@@ -49,7 +50,7 @@ class Formulas:
     def _attention(self) -> dict[str, Maker]:
         """Return the values in the formulas of the attention's quantities, by name."""
         outline, module = self.outline, self.outline.module
-        read = "x_normalized" if outline.is_pre_norm else "x"
+        read = outline.read
         looked_at = "memory" if outline.is_cross else read
         return {
             "x": partial(self._origin, outline.origin_of_x(), self.inputs.x_parts),
@@ -63,13 +64,14 @@ class Formulas:
             "scaled": self._score,
             "bias": self._distance_bias,
             "biased": partial(self._score, has_bias=True),
+            "capped": self._capped,
             "mask": self._mask,
             "attn_scores": self._masked,
             "pattern": lambda r, c: softmax_share(self.values["attn_scores"][r], c, self.keys, self._reason(r, c)),
             "weighted": partial(self._pair, "weighted"),
             "z": self._z,
             "concat": partial(self._concat, self.recomputed.attention),
-            "attn_out": self._linear("concat", f"{module}.out", over="head d_head"),
+            **self._added("attn", self._linear("concat", f"{module}.out", over="head d_head"), module),
         }
 
     def _rest_of_the_block(self) -> dict[str, Maker]:
@@ -78,7 +80,7 @@ class Formulas:
         stream = "resid_mid" if is_pre else "normalized"
         crossed = "resid_mid_cross" if is_pre else "normalized_cross"
         added_to = crossed if outline.is_followed_by_cross else stream
-        fed = "normalized" if is_pre else added_to
+        fed = "normalized" if outline.has_input_norms else added_to
         first = "gate" if self.config.gated else "up"
         norm = ("resid_mid", outline.norm)
         if is_pre:
@@ -88,13 +90,15 @@ class Formulas:
             "normalized": self._norm(*norm),
             "cross_x": self._norm("resid_mid", f"{block}.ln_cross"),
             "cross_concat": partial(self._concat, self.recomputed.cross),
-            "cross_out": self._linear("cross_concat", f"{outline.cross}.out", over="head d_head"),
+            **self._added(
+                "cross", self._linear("cross_concat", f"{outline.cross}.out", over="head d_head"), outline.cross
+            ),
             "resid_mid_cross": self._sum(stream, "cross_out"),
             "normalized_cross": self._norm("resid_mid_cross", f"{block}.ln_cross"),
             "mlp_pre": self._linear(fed, f"{block}.mlp.{first}"),
             "mlp_linear": self._linear(fed, f"{block}.mlp.up"),
             "mlp_post": self._neuron,
-            "mlp_out": self._linear("mlp_post", f"{block}.mlp.down", over="d_ff"),
+            **self._added("mlp", self._linear("mlp_post", f"{block}.mlp.down", over="d_ff"), f"{block}.mlp"),
             "resid_post": self._sum(added_to, "mlp_out"),
             "out": self._norm("resid_post", outline.next_norm),
         }
@@ -104,13 +108,29 @@ class Formulas:
         module, config = f"{self.outline.module}.{name}", self.config
         before = f"{name}_normalized" if config.qk_norm else f"{name}_projected"
         project = self._linear(source, module, head=head)
-        normalize = self._norm(f"{name}_projected", f"{module}_norm")
+        normalize = partial(self._head_norm, name, source, head)
 
         def turn(row: int, column: int) -> Formula:
             return rotated(self.values[before][row], name, row, column, config)
 
         last = turn if self.outline.is_rotated else normalize if config.qk_norm else project
         return {f"{name}_projected": project, f"{name}_normalized": normalize, name: last}
+
+    def _head_norm(self, name: str, source: str, head: int, row: int, column: int) -> Formula:
+        """Return the formula of a normalized query or key, whose norm may have a gain for each head."""
+        module, scope = f"{self.outline.module}.{name}", self.config.qk_norm_scope
+        projected = self._row(f"{name}_projected", row)
+        gain = column if scope == "shared" else head * self.config.d_head + column
+        if scope == "joint":  # the projections of all heads are one vector
+            projected, column = self.weights.projected(module, self._row(source, row)), gain
+        parts = {self._notation(f"{name}_projected"): projected}
+        return normalized(self.weights, f"{module}_norm", parts, column, self.config, gain=gain)
+
+    def _added(self, name: str, project: Maker, module: str) -> dict[str, Maker]:
+        """Return the formulas of what a sub-layer adds: a projection, normalized if the model does so."""
+        if not self.config.output_norm:
+            return {f"{name}_out": project}
+        return {f"{name}_projected": project, f"{name}_out": self._norm(f"{name}_projected", f"{module}.out_norm")}
 
     def _linear(self, of: str, module: str, *, head: int = 0, over: str = "d_model") -> Maker:
         """Return the maker for a projection; for queries, keys and values it uses the head's rows of the weights."""
@@ -122,6 +142,8 @@ class Formulas:
 
     def _origin(self, origin: Origin, held: Mapping[str, np.ndarray], row: int, column: int) -> Formula:
         """Return the formula of the attention's input: a sum, normalized if the model does so."""
+        if origin.projection is not None:
+            return linear(self.weights, origin.projection, held[origin.sites[0]][row], column, "d_embed")
         parts = {self._part(site): held[site][row].astype(np.float64) for site in origin.sites}
         return normalized(self.weights, origin.norm, parts, column, self.config)
 
@@ -147,10 +169,21 @@ class Formulas:
             score = Formula(formula=r"\frac{q · k}{\sqrt{d_k}}", constants=constants)
         return score.plus("B", float(self.values["bias"][row, column])) if has_bias else score
 
+    def _capped(self, row: int, column: int) -> Formula:
+        """Return the formula of a capped score."""
+        score = self._score(row, column, has_bias=self.outline.has_bias)
+        constants = {**score.constants, "c": float(self.config.score_cap or 0)}
+        return Formula(formula=rf"c · \mathrm{{tanh}}(\frac{{{score.formula}}}{{c}})", constants=constants)
+
     def _distance_bias(self, row: int, column: int) -> Formula:
-        """Return the formula of the distance bias: a slope times the distance, or a learned number."""
+        """Return the formula of the distance bias: a slope times the distance, maybe rounded, or a learned number."""
         if self.config.positions == "alibi":
-            slope = float(alibi_slopes(self.config.n_heads)[self.outline.head])
+            rule, head = AlibiBias(self.config), self.outline.head
+            if rule.is_rounded:
+                start, place = torch.zeros(1, dtype=torch.long), torch.tensor([row, column])
+                of_query, of_key = rule.between(start, place)[head, 0].tolist()
+                return Formula(formula="r_j - r_i", constants={"r_j": of_key, "r_i": of_query})
+            slope = float(rule.slopes[head])
             return Formula(formula="-m · |i - j|", constants={"m": slope, "i": float(row), "j": float(column)})
         bucket = int(
             relative_bucket(
@@ -192,7 +225,8 @@ class Formulas:
 
     def _masked(self, row: int, column: int) -> Formula:
         """Return the formula of a masked score: plus 0 where the query may attend, plus −∞ where it may not."""
-        score = self._score(row, column, has_bias=self.outline.has_bias)
+        is_capped = self.config.score_cap is not None
+        score = self._capped(row, column) if is_capped else self._score(row, column, has_bias=self.outline.has_bias)
         masked = score.plus(r"\mathrm{mask}", 0.0 if self.values["mask"][row, column] else -np.inf)
         return replace(masked, note=self._reason(row, column))
 

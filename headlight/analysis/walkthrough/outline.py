@@ -129,10 +129,11 @@ def pair_factors(
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """The origin of the vectors that an attention reads: a sum of captured activations, then a norm."""
+    """The origin of the vectors that an attention reads: a sum of captured activations, normalized or projected."""
 
     sites: tuple[str, ...]  # added up
     norm: str | None  # path of the normalization of the sum; None: there is none
+    projection: str | None = None  # path of the linear layer after that; None: there is none
     hook_point: str | None = None  # hook point that the sum passes through, if any
 
 
@@ -157,17 +158,19 @@ class Outline:
         self.attention, self.layer, self.head = ATTENTIONS[attention], layer, head
         self.key_value_head = head * config.n_kv_heads // config.n_heads  # serves this head
         self.is_cross = self.attention.queries_from != self.attention.keys_from  # keys and values of the other stack
-        self.is_pre_norm = config.norm_position == "pre"  # sub-layers read normalized vectors; else sums are normalized
-        self.is_unnormalized = not (config.first_norm or layer or self.is_cross)  # it reads the embeddings themselves
+        self.is_pre_norm = config.norm_position == "pre"  # the sums of sub-layers are not normalized
+        self.has_input_norms = self.is_pre_norm and config.input_norm  # sub-layers read normalized vectors
+        self.read = "x_normalized" if self.has_input_norms else "x"  # what queries are projected from
         self.is_causal = attention == "decoder"  # a query may not attend to later keys
         self.is_rotated = config.has_rotary_positions and not self.is_cross
         self.is_projected_in_steps = config.qk_norm or self.is_rotated  # between the projection and the product
-        self.has_bias = config.positions in ("alibi", "relative_buckets") and not self.is_cross  # by the distance
+        self.has_bias = config.has_position_bias and not self.is_cross  # by the distance
         self.is_followed_by_cross = self.is_causal and config.has_encoder
         self.stack = self.attention.module.partition(".")[0]  # that the block belongs to
         self.block, self.module = f"{self.stack}.blocks.{layer}", self.attention.module.format(layer=layer)  # paths
         self._own = sublayers(config, self.stack)[self.is_cross]  # the sub-layer that the attention is
         self.norm, self.next_norm = f"{self.block}.{self._own.norm}", f"{self.block}.ln2"  # before or after a sub-layer
+        self.is_unnormalized = not config.normalizes(layer, self._own.norm)  # it reads the residual stream itself
         self.cross = f"{self.block}.cross_attn"  # the next sub-layer in the block
         self.quantities = self._quantities()
 
@@ -191,7 +194,7 @@ class Outline:
             x = f"{block}.hook_resid_mid" if is_pre_norm else f"{block}.ln1.hook_normalized"
         quantities: list[tuple[str, str, str, str | None, bool]] = [  # name, symbol, columns, site; whether it is there
             ("x", "X", "d_model", x, True),
-            ("x_normalized", "X′", "d_model", f"{self.norm}.hook_normalized", is_pre_norm),
+            ("x_normalized", "X′", "d_model", f"{self.norm}.hook_normalized", self.has_input_norms),
             ("memory", "M", "d_model", self.memory_site, self.is_cross),
             ("q_projected", "Q₀", "d_head", None, is_changed),
             ("k_projected", "K₀", "d_head", None, is_changed),
@@ -204,23 +207,27 @@ class Outline:
             ("scaled", "Q Kᵀ / √d_k", "key", None, config.scale_scores),
             ("bias", "B", "key", None, self.has_bias),
             ("biased", "Q Kᵀ / √d_k + B", "key", None, self.has_bias),
+            ("capped", "Ŝ", "key", None, config.score_cap is not None),
             ("mask", "mask", "key", f"{module}.hook_mask", True),
             ("attn_scores", "S", "key", f"{module}.hook_attn_scores", True),
             ("pattern", "A", "key", f"{module}.hook_pattern", True),
             ("z", "Z", "d_head", f"{module}.hook_z", True),
             ("concat", "Concat", "head d_head", f"{module}.hook_z", True),
+            ("attn_projected", "O₀", "d_model", None, config.output_norm),
             ("attn_out", "O", "d_model", f"{module}.hook_attn_out", True),
             ("resid_mid", "R", "d_model", f"{block}.{self._own.sum}", True),
             ("normalized", "R′", "d_model", f"{self.norm}.hook_normalized", not is_pre_norm),
-            ("cross_x", "Rc", "d_model", ln_cross, crossed and is_pre_norm),
+            ("cross_x", "Rc", "d_model", ln_cross, crossed and self.has_input_norms),
             ("cross_concat", "Concat_c", "head d_head", f"{self.cross}.hook_z", crossed),
+            ("cross_projected", "C₀", "d_model", None, crossed and config.output_norm),
             ("cross_out", "C", "d_model", f"{self.cross}.hook_attn_out", crossed),
             ("resid_mid_cross", "R + C", "d_model", f"{block}.{cross.sum}", crossed),
             ("normalized_cross", "(R + C)′", "d_model", ln_cross, crossed and not is_pre_norm),
-            ("normalized", "R′", "d_model", f"{self.next_norm}.hook_normalized", is_fed and is_pre_norm),
+            ("normalized", "R′", "d_model", f"{self.next_norm}.hook_normalized", is_fed and self.has_input_norms),
             ("mlp_pre", "H₀", "d_ff", f"{block}.mlp.hook_pre", is_fed),
             ("mlp_linear", "H₁", "d_ff", f"{block}.mlp.hook_pre_linear", is_fed and config.gated),
             ("mlp_post", "H", "d_ff", f"{block}.mlp.hook_post", is_fed),
+            ("mlp_projected", "F₀", "d_model", None, is_fed and config.output_norm),
             ("mlp_out", "F", "d_model", f"{block}.hook_mlp_out", is_fed),
             ("resid_post", "R₂", "d_model", f"{block}.hook_resid_post", is_fed),
             ("out", "Y", "d_model", f"{self.next_norm}.hook_normalized", is_fed and not is_pre_norm),
@@ -244,19 +251,22 @@ class Outline:
         """Return the origin of the encoder's output."""
         last = self.config.n_encoder_layers - 1
         handed_on = self._handed_on("encoder", last)
-        if self.is_pre_norm:
-            return Origin(sites=(f"encoder.blocks.{last}.hook_resid_post",), norm="encoder.ln_final")
-        if self.config.has_final_norm:
-            return Origin(sites=(f"{handed_on.norm}.hook_normalized",), norm="encoder.ln_final")
-        return handed_on
+        if not self.config.has_final_norm:
+            return handed_on
+        site = f"encoder.blocks.{last}.hook_resid_post" if self.is_pre_norm else f"{handed_on.norm}.hook_normalized"
+        return Origin(sites=(site,), norm="encoder.ln_final")
 
     @property
     def memory_site(self) -> str:
         """The hook point of the encoder's output."""
-        return f"{self.origin_of_memory().norm}.hook_normalized"
+        origin = self.origin_of_memory()
+        return origin.hook_point or f"{origin.norm}.hook_normalized"
 
     def _embedding(self) -> Origin:
         norm = f"{self.stack}.embedding_norm" if self.config.embedding_norm else None
+        if self.config.d_embed:
+            sites = (f"{norm}.hook_normalized",)
+            return Origin(sites=sites, norm=None, projection=f"{self.stack}.embedding_projection")
         return Origin(sites=tuple(embedding_sites(self.config, self.stack).values()), norm=norm)
 
     def _handed_on(self, stack: str, layer: int) -> Origin:

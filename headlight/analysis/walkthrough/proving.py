@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from headlight.analysis.walkthrough.filling import Weights
 from headlight.analysis.walkthrough.outline import PAIRS, Outline, pair_factors
 
-TorchReason = Literal["rotary", "norm", "intervention", "width"]
+TorchReason = Literal["rotary", "norm", "cap", "intervention", "width"]
 """Why `torch.nn.MultiheadAttention` is not compared: a feature that it lacks, or an intervention in the attention."""
 
 Bias = Float[np.ndarray, "head query key"] | None
@@ -73,11 +73,13 @@ def _why_not(outline: Outline) -> TorchReason | None:
         return "rotary"
     if config.qk_norm:
         return "norm"
+    if config.score_cap is not None:
+        return "cap"
     return "width" if config.d_head * config.n_heads != config.d_model else None
 
 
 def _by_module(outline: Outline, weights: Weights, values: Matrices, bias: Bias) -> dict[str, Tensor]:
-    """Return pattern, z, concat and attn_out."""
+    """Return pattern, z, concat, and the projection of concat."""
     config, module, d_model = outline.config, outline.module, outline.config.d_model
     attention = nn.MultiheadAttention(d_model, config.n_heads, batch_first=True).eval()
     for i, name in enumerate("qkv"):
@@ -86,7 +88,7 @@ def _by_module(outline: Outline, weights: Weights, values: Matrices, bias: Bias)
         for stacked, parameter in zip((attention.in_proj_weight, attention.in_proj_bias), of_heads, strict=True):
             stacked[own] = _tensor(parameter).flatten(0, 1) * stretch
 
-    read = _tensor(values["x_normalized" if outline.is_pre_norm else "x"])[None]
+    read = _tensor(values[outline.read])[None]
     looked_at = _tensor(values["memory"])[None] if outline.is_cross else read
     added = _added(outline, values, bias)
 
@@ -99,13 +101,17 @@ def _by_module(outline: Outline, weights: Weights, values: Matrices, bias: Bias)
     concat, pattern = run(torch.eye(d_model), None)
     out, _ = run(_tensor(weights[f"{module}.out.weight"]), weights.bias(f"{module}.out"))
     z = concat.unflatten(-1, (config.n_heads, config.d_head))[:, outline.head]
-    return {"pattern": pattern[outline.head], "z": z, "concat": concat, "attn_out": out}
+    projected = "attn_projected" if config.output_norm else "attn_out"
+    return {"pattern": pattern[outline.head], "z": z, "concat": concat, projected: out}
 
 
 def _by_kernel(outline: Outline, values: Matrices) -> dict[str, Tensor]:
     """Return the pattern and z; the pattern is the kernel's output with unit vectors as values."""
     q, k, v = (_tensor(values[name])[None, None] for name in ("q", "k", "v"))
-    added = _added(outline, values, values["bias"][None] if outline.has_bias else None)[:1]
+    bias = values["bias"][None] if outline.has_bias else None
+    if outline.config.score_cap is not None:  # which the kernel lacks: it starts from the model's scores
+        q, bias = torch.zeros_like(q), values["capped"][None]
+    added = _added(outline, values, bias)[:1]
     scale = None if outline.config.scale_scores else 1.0
     units = torch.eye(k.shape[2])[None, None]
     z, pattern = (F.scaled_dot_product_attention(q, k, x, attn_mask=added, scale=scale)[0, 0] for x in (v, units))

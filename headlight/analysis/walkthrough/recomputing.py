@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from headlight.analysis.walkthrough.outline import Origin, Outline
 from transformer_core.instrument.capture import capture
-from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.attention import MultiHeadAttention, soft_cap
 from transformer_core.model.stack import Stack
 from transformer_core.model.transformer import Transformer
 
@@ -64,11 +64,12 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
     assert isinstance(stack, Stack), "a block is part of a stack"
     origin = own.origin_of_x()
     handed_on = _origin(model, origin, captured)
-    x = in_float64(model.get_submodule(origin.hook_point))(handed_on) if origin.hook_point else handed_on
+    x = _through_hook(model, origin, handed_on)
     inputs: list[Tensor | None] = [x, captured[f"{own.module}.hook_mask"].cpu()]
     memory: dict[str, Tensor] = {}
     if own.is_followed_by_cross:
-        memory = {outline.memory_site: _origin(model, own.origin_of_memory(), captured)}
+        origin = own.origin_of_memory()
+        memory = {outline.memory_site: _through_hook(model, origin, _origin(model, origin, captured))}
         inputs += [*memory.values(), captured[f"{own.cross}.hook_mask"].cpu()]
     rotary, bias = stack.rotary_in(outline.layer), stack.bias_at(0, x.shape[1], x.device)
     rotation = None if rotary is None else rotary(0, x.shape[1], x.device)
@@ -91,7 +92,7 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
         return AllHeads(pattern=known[f"{module}.hook_pattern"][0].numpy(), v=known[f"{module}.hook_v"][0].numpy())
 
     return Recomputed(
-        values=quantities_of(outline, attention_of(block, outline), biases, known),
+        values=quantities_of(outline, block, biases, known),
         attention=of_all_heads(outline.module),
         cross=of_all_heads(outline.cross) if outline.is_followed_by_cross else None,
         bias=None if biases is None else biases.double().numpy(),
@@ -127,7 +128,13 @@ def in_float64(module: nn.Module) -> nn.Module:
 def _origin(model: Transformer, origin: Origin, captured: Captured) -> Float[Tensor, "1 pos d_model"]:
     """Return a sum of captured activations, normalized where the model does so."""
     summed = torch.stack([captured[site].cpu().double() for site in origin.sites]).sum(dim=0)
-    return summed if origin.norm is None else in_float64(model.get_submodule(origin.norm))(summed)
+    then = origin.norm or origin.projection
+    return summed if then is None else in_float64(model.get_submodule(then))(summed)
+
+
+def _through_hook(model: Transformer, origin: Origin, value: Float[Tensor, "1 pos d_model"]) -> Tensor:
+    """Return a value after the interventions at the hook point that it passes through, if any."""
+    return value if origin.hook_point is None else in_float64(model.get_submodule(origin.hook_point))(value)
 
 
 def attention_of(block: nn.Module, outline: Outline) -> MultiHeadAttention:
@@ -139,7 +146,7 @@ def attention_of(block: nn.Module, outline: Outline) -> MultiHeadAttention:
 
 def quantities_of(
     outline: Outline,
-    attention: MultiHeadAttention,
+    block: nn.Module,
     bias: Float[Tensor, "head query key"] | None,
     captured: Mapping[str, Float[Tensor, "..."]],
 ) -> dict[str, Float[np.ndarray, "_ _"]]:
@@ -150,19 +157,18 @@ def quantities_of(
 
     Args:
         outline: of the head.
-        attention: the attention module of the walk.
+        block: the block of the walk.
         bias: distance bias of the scores; None: no bias.
         captured: activations of the first text of a batch, on the CPU, by site.
     """
-    sites = outline.sites
+    sites, attention = outline.sites, attention_of(block, outline)
     quantities = {name: of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}
     if outline.is_projected_in_steps:
-        parameter = next(attention.parameters())
-        read = captured[sites["x_normalized" if outline.is_pre_norm else "x"] or ""]
+        read = captured[sites[outline.read] or ""]
         looked_at = captured[sites["memory"] or ""] if outline.is_cross else read
         projections = (("q", attention.q, read, outline.head), ("k", attention.k, looked_at, outline.key_value_head))
         for name, projection, source, head in projections:
-            projected = projection(source.to(parameter)).to(source).unflatten(-1, (-1, attention.d_head))
+            projected = _applied(projection, source).unflatten(-1, (-1, attention.d_head))
             quantities[f"{name}_projected"] = projected[0, :, head]
     scores = quantities["product"] = quantities["q"] @ quantities["k"].T
     if outline.config.scale_scores:
@@ -170,7 +176,26 @@ def quantities_of(
     if bias is not None:
         quantities["bias"] = bias[outline.head].to(scores)
         quantities["biased"] = scores + quantities["bias"]
+        scores = quantities["biased"]
+    if (cap := outline.config.score_cap) is not None:
+        quantities["capped"] = soft_cap(scores, cap)
+    for name, (module, read_by_it) in _PROJECTED.items():
+        if name in sites:
+            path = module.format(attention=outline.module.rpartition(".")[2])
+            quantities[name] = _applied(block.get_submodule(path), quantities[read_by_it])
     return {name: quantities[name].numpy() for name in sites}
+
+
+_PROJECTED = {  # of what is normalized before it is added: the module in the block, and its input
+    "attn_projected": ("{attention}.out", "concat"),
+    "cross_projected": ("cross_attn.out", "cross_concat"),
+    "mlp_projected": ("mlp.down", "mlp_post"),
+}
+
+
+def _applied(module: nn.Module, x: Tensor) -> Tensor:
+    """Return a module's output in the precision of its input."""
+    return module(x.to(next(module.parameters()))).to(x)
 
 
 def distance_bias(model: Transformer, outline: Outline, n_positions: int) -> Float[Tensor, "head query key"] | None:

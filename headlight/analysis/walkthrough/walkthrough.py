@@ -19,7 +19,6 @@ from headlight.analysis.walkthrough.outline import PAIRS, Number, Outline, Stage
 from headlight.analysis.walkthrough.proving import Proof, TorchNumbers, prove, torch_numbers
 from headlight.analysis.walkthrough.recomputing import (
     Recomputed,
-    attention_of,
     distance_bias,
     quantities_of,
     recompute,
@@ -209,8 +208,7 @@ def walk(
     queries, keys = (sides[side] for side in (outline.attention.queries_from, outline.attention.keys_from))
     arrays = {site: value.float().cpu() for site, value in activations.items()}
     parts = {name: {site: arrays[site][0].numpy() for site in origin.sites} for name, origin in origins.items()}
-    norms = [origin.norm for origin in origins.values() if origin.norm is not None]
-    walked = attention_of(model.get_submodule(outline.block), outline)
+    norms = [path for origin in origins.values() for path in (origin.norm, origin.projection) if path is not None]
     bias = distance_bias(model, outline, len(queries))
     x = activations[outline.sites["x"] or ""]
     query_labels, key_labels = labels or (map(str, queries), map(str, keys))
@@ -218,7 +216,7 @@ def walk(
         outline=outline,
         weights=Weights.of(model, (outline.block, f"{outline.stack}.position_bias", *norms)),
         inputs=WalkInputs(keys=tuple(keys), x_parts=parts["x"], memory_parts=parts.get("memory", {})),
-        values=quantities_of(outline, walked, bias, arrays),
+        values=quantities_of(outline, model.get_submodule(outline.block), bias, arrays),
         reference=recompute(model, outline, activations),
         query_labels=tuple(query_labels),
         key_labels=tuple(key_labels),
@@ -229,6 +227,10 @@ def walk(
 
 NORMALIZED = mark("this model normalizes queries and keys, which the paper does not; choose a model without that")
 UNSCALED = mark("this model does not divide its scores by √d_k, as the paper does; choose a model that does")
+CAPPED = mark("this model caps its scores, which the paper does not; choose a model without that")
+NORMALIZED_AFTER = mark(
+    "this model normalizes the attention's output, which the paper does not; choose a model without that"
+)
 SEES_NOTHING = mark("a query of this text may attend to no key, so its row has no softmax; choose another text")
 
 Rotate = Callable[[Float[np.ndarray, "pos d_head"]], Float[np.ndarray, "pos d_head"]]
@@ -275,6 +277,10 @@ def attention_inputs(walk: Walkthrough) -> AttentionInputs:
         raise SiteError(NORMALIZED)
     if not config.scale_scores:
         raise SiteError(UNSCALED)
+    if config.score_cap is not None:
+        raise SiteError(CAPPED)
+    if config.output_norm:
+        raise SiteError(NORMALIZED_AFTER)
     mask = walk.recomputed["mask"] > 0
     if not mask.any(axis=-1).all():
         raise SiteError(SEES_NOTHING)
@@ -288,7 +294,7 @@ def attention_inputs(walk: Walkthrough) -> AttentionInputs:
             return rotation.rotate(torch.from_numpy(np.array(x))[None, None])[0, 0].numpy()
 
     return AttentionInputs(
-        x=walk.recomputed["x_normalized" if outline.is_pre_norm else "x"],
+        x=walk.recomputed[outline.read],
         memory=walk.recomputed["memory"] if outline.is_cross else None,
         W_Q=W_Q.swapaxes(1, 2),
         b_Q=b_Q,

@@ -16,6 +16,7 @@ PARTS: Mapping[str, str] = {  # by component of a parameter's name: the part it 
     "position_bias": mark("positions"),
     "segment_embed": mark("segment embedding"),
     "embedding_norm": mark("normalization"),
+    "embedding_projection": mark("token embedding"),
     "self_attn": mark("self-attention"),
     "cross_attn": mark("cross-attention"),
     "mlp": mark("feed-forward"),
@@ -27,9 +28,9 @@ PARTS: Mapping[str, str] = {  # by component of a parameter's name: the part it 
     "unembed_transform": mark("last layer"),
 }
 _ROTARY = ("rotary_base", "rotary_fraction", "rotary_scaling")
-_SCALED = ("rotary_scaling_factor",)
-_LLAMA3 = ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len")
+_BY_TURNS = ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len")
 _BUCKETS = ("n_relative_buckets", "relative_max_distance")
+_PRE_NORM = ("input_norm", "output_norm", "first_norm", "last_norm")
 _FEED_FORWARD = ("activation", "gated", "feed_forward_bias")
 
 
@@ -90,17 +91,27 @@ def _idle(config: ModelConfig) -> set[str]:
     """Return the fields that have no effect in this model because the part that they configure is absent."""
     idle: set[str] = set()
     if not config.has_rotary_positions:
-        idle |= {*_ROTARY, *_SCALED, *_LLAMA3}
-    if config.rotary_scaling == "none":
-        idle |= {*_SCALED}
-    if config.rotary_scaling != "llama3":
-        idle |= {*_LLAMA3}
-    if config.full_attention_every is None or not config.has_rotary_positions:
+        idle |= {*_ROTARY, "layers_without_rotation"}
+    if config.rotary_scaling in ("none", "longrope"):
+        idle |= {"rotary_scaling_factor"}
+    if config.rotary_scaling not in ("llama3", "yarn"):
+        idle |= {*_BY_TURNS}
+    if config.rotary_scaling != "longrope":
+        idle |= {"rotary_pair_factors"}
+    if config.positions != "alibi":
+        idle |= {"alibi_scale", "alibi_rounding"}
+    if not config.layers_without_window or not config.has_rotary_positions:
         idle |= {"rotary_base_in_window"}
-    if config.positions != "relative_buckets":
+    idle |= {name for name in ("d_embed", "relative_bias", "src_vocab_size") if not getattr(config, name)}
+    if not config.has_relative_buckets:
         idle |= {*_BUCKETS}
     if not config.d_ff:
         idle |= {*_FEED_FORWARD}
+    if not config.qk_norm:
+        idle |= {"qk_norm_scope"}
+    idle |= {"final_norm"} if config.norm_position == "pre" else {*_PRE_NORM}
+    if not config.input_norm:
+        idle |= {"first_norm"}
     if not config.has_encoder:
         idle |= {"n_encoder_layers"}
     if not config.has_decoder:
@@ -114,4 +125,6 @@ def _written(value: object) -> str | Message:
         return Message("none")
     if isinstance(value, bool):
         return Message("yes") if value else Message("no")
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) if value else Message("none")
     return f"{value:,}" if isinstance(value, int) else str(value)

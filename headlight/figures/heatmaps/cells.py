@@ -20,6 +20,7 @@ and the position after the last.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,8 @@ class Cells:
         """
         self.values, self.grid = values, grid
         self.queries, self.keys = grid.axes(None if is_partial else values.shape)
+        n_keys = values.shape[1]
+        self.filled = replace(self.keys, tokens=self.keys.tokens[:n_keys], n_cells=n_keys) if is_partial else self.keys
         self.mask = np.ones(values.shape, dtype=bool) if mask is None else mask
         self.broken = self.mask & ~np.isfinite(values)
         self.shown = self.mask & ~self.broken
@@ -158,7 +161,7 @@ class Cells:
         layout["meta"] |= words.meta
         if self.grid.blocks:
             layout["meta"] |= {"blocks": {"queries": self.queries.starts, "keys": self.keys.starts}}
-        return traces, layout | colors | outlines(self.grid, self.queries, self.keys, hue, framed)
+        return traces, layout | colors | outlines(self.grid, self.queries, self.filled, hue, framed)
 
 
 def browser_words(

@@ -100,7 +100,7 @@ def step_rows(
     layout["yaxis"]["title"] = {"text": name, "font": {"size": 13}}
     if MEAN in labels[1:]:
         edge = list(labels).index(MEAN) - 0.5
-        line = segment(cells.keys.ends, (edge, edge), color=FAINT, width=1.5)
+        line = segment(cells.filled.ends, (edge, edge), color=FAINT, width=1.5)
         layout["shapes"] = [line, *layout.get("shapes", [])]
     return figure_of(traces, layout)
 

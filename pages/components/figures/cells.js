@@ -2,10 +2,10 @@
 // figures at once. A person is at a cell {row, column}; what is sent are places in the whole text: a cell {query, key},
 // or a window {queries, keys} of first and last places.
 
-import { announce } from "../kit/announce.js";
-import { element } from "../kit/elements.js";
-import { inRows } from "../kit/roving.js";
-import { say } from "../kit/say.js";
+import { announce } from "../../../headlight/components/kit/announce.js";
+import { element } from "../../../headlight/components/kit/elements.js";
+import { inRows } from "../../../headlight/components/kit/roving.js";
+import { say } from "../../../headlight/components/kit/say.js";
 import { gridOf, plain } from "./numbers.js";
 import { axisOf } from "./plotly_internals.js";
 import { listenToPoints, makePoints, updatePoints } from "./points.js";

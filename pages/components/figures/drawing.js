@@ -1,8 +1,8 @@
 // Draws a component's figure into its place, with the look of the page and what goes with the figure: legend, cells, menu.
 
 import { fillInWords } from "../../../headlight/figures/cell_words.js";
-import { element } from "../kit/elements.js";
-import { say } from "../kit/say.js";
+import { element } from "../../../headlight/components/kit/elements.js";
+import { say } from "../../../headlight/components/kit/say.js";
 import { listen, rangesOf, updateCells } from "./cells.js";
 import { layOut, legendOf } from "./layout.js";
 import { plain, readGrids } from "./numbers.js";

@@ -6,10 +6,10 @@
 // of the text is shown; {link}: figures of the same are pointed at together, or null; {preview}: see preview.js;
 // {about}: see page.js; {opens}: the menu is open at first.
 
-import { element } from "../kit/elements.js";
+import { element } from "../../../headlight/components/kit/elements.js";
 import { leaving, mount } from "../kit/mount.js";
-import { say } from "../kit/say.js";
-import { watchTheme } from "../kit/theme.js";
+import { say } from "../../../headlight/components/kit/say.js";
+import { watchTheme } from "../../../headlight/components/kit/theme.js";
 import { FIGURES, makeCells } from "./cells.js";
 import { draw, makeLegend } from "./drawing.js";
 import { loadPlotly } from "./plotly.js";

@@ -1,7 +1,7 @@
 // A figure laid out for the place that it is drawn in. Saved pages hold these functions too, as text.
 
-import { measureIn } from "../kit/canvas.js";
-import { roundStep } from "../kit/numbers.js";
+import { measureIn } from "../../../headlight/components/kit/canvas.js";
+import { roundStep } from "../../../headlight/components/kit/numbers.js";
 import { plain } from "./numbers.js";
 
 export const LAYOUT = {

@@ -1,9 +1,9 @@
 // A figure as its own page: one file, which opens without a network, light or dark as its reader has it.
 
 import { fillInWords, rowsOf } from "../../../headlight/figures/cell_words.js";
-import { brushOf, measureIn } from "../kit/canvas.js";
-import { LANGUAGE } from "../kit/language.js";
-import { roundStep } from "../kit/numbers.js";
+import { brushOf, measureIn } from "../../../headlight/components/kit/canvas.js";
+import { LANGUAGE } from "../../../headlight/components/kit/language.js";
+import { roundStep } from "../../../headlight/components/kit/numbers.js";
 import {
   axesOf,
   besideOf,

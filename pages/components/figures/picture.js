@@ -1,7 +1,7 @@
 // A figure as a picture for papers and slides: laid out again for a width, light, and every cell of a heatmap a shape.
 
-import { brushOf, measureIn } from "../kit/canvas.js";
-import { say } from "../kit/say.js";
+import { brushOf, measureIn } from "../../../headlight/components/kit/canvas.js";
+import { say } from "../../../headlight/components/kit/say.js";
 import { withResolution } from "./archive.js";
 import { axesOf, dropTightTexts, evenHeight, fitLabels, LAYOUT, spanOf, widths } from "./layout.js";
 import { gridOf, plain, readGrids } from "./numbers.js";

@@ -1,10 +1,10 @@
 // The lines of a chart, read from the keyboard: along a line from point to point, and from line to line.
 
-import { announce } from "../kit/announce.js";
-import { element } from "../kit/elements.js";
-import { inRows } from "../kit/roving.js";
-import { short, thousands } from "../kit/numbers.js";
-import { say } from "../kit/say.js";
+import { announce } from "../../../headlight/components/kit/announce.js";
+import { element } from "../../../headlight/components/kit/elements.js";
+import { inRows } from "../../../headlight/components/kit/roving.js";
+import { short, thousands } from "../../../headlight/components/kit/numbers.js";
+import { say } from "../../../headlight/components/kit/say.js";
 import { plain } from "./numbers.js";
 import { axisOf, fullTraces, legendToggle, pointsOf } from "./plotly_internals.js";
 

@@ -6,8 +6,8 @@
 // {layer}, {head} and {step} in the title; null where what is drawn is no single head's pattern. A picture of fewer cells
 // than tokens is not drawn.
 
-import { thousands } from "../kit/numbers.js";
-import { shownHead } from "../kit/channel.js";
+import { thousands } from "../../../headlight/components/kit/numbers.js";
+import { shownHead } from "../../../headlight/components/kit/channel.js";
 import { leaving } from "../kit/mount.js";
 import { draw } from "./drawing.js";
 import { layOut } from "./layout.js";

@@ -3,10 +3,10 @@
 // Pictures and the page are made here. What only the server knows, numbers among it, is requested when the menu opens:
 // data.files holds it, name by name and base64, in the one run that answers (data.answers is the number of the asking).
 
-import { announce } from "../kit/announce.js";
-import { element } from "../kit/elements.js";
+import { announce } from "../../../headlight/components/kit/announce.js";
+import { element } from "../../../headlight/components/kit/elements.js";
 import { leaving } from "../kit/mount.js";
-import { say } from "../kit/say.js";
+import { say } from "../../../headlight/components/kit/say.js";
 import { zip } from "./archive.js";
 import { isWhole, sendWindow } from "./cells.js";
 import { makePage } from "./page.js";

@@ -24,7 +24,7 @@
  */
 export async function mount(url, { styles = [], make, update }) {
   const name = url.replace(/^.*?(\w+)\.js$/, "$1");
-  const forced = new URL("./forced_colors.css", import.meta.url);
+  const forced = new URL("../../../headlight/components/kit/forced_colors.css", import.meta.url);
   const sheets = await Promise.all([forced, ...styles.map((style) => new URL(style, url))].map(load));
   /** @param {Given} given */
   return ({ data, parentElement, setTriggerValue }) => {

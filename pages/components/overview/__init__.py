@@ -10,11 +10,11 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
+from headlight.analysis.heads.measure_texts import MeasureTexts
 from headlight.figures import DARK, LIGHT, sequential_scale
 from headlight.figures.theme import DIVIDER, NOT_FINITE, WARM
 from headlight.language import say
 from pages.components.mounting import component, packed
-from pages.shared.measures import MeasureTexts
 from pages.shared.view.chosen_head import HeadChoice
 from pages.shared.view.shared_value import SharedValue
 

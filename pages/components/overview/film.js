@@ -3,7 +3,7 @@
 // data: a header's length (uint32, little endian), the header (JSON: id, frames and groups, as in overview.js), then for
 // each frame and head query, key and hundredths of its strongest cell (uint16), then one byte a cell, frame by frame.
 
-import { unpack } from "../kit/packing.js";
+import { unpack } from "../../../headlight/components/kit/packing.js";
 import { keepFilm } from "./player.js";
 
 export default function ({ data }) {

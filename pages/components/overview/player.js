@@ -2,12 +2,12 @@
 //
 // The pictures of all snapshots come once, through the component in film.js; what is chosen comes with the overview.
 
-import { fixed, thousands } from "../kit/numbers.js";
-import { element, svg } from "../kit/elements.js";
-import { film } from "../kit/channel.js";
+import { fixed, thousands } from "../../../headlight/components/kit/numbers.js";
+import { element, svg } from "../../../headlight/components/kit/elements.js";
+import { film } from "../../../headlight/components/kit/channel.js";
 import { leaving } from "../kit/mount.js";
-import { SharedValue } from "../kit/shared_value.js";
-import { say } from "../kit/say.js";
+import { SharedValue } from "../../../headlight/components/kit/shared_value.js";
+import { say } from "../../../headlight/components/kit/say.js";
 
 const WHOLE = 7000; // ms, that a film takes to play, within limits for one picture
 const SHORTEN = [50, 400]; // ms a picture

@@ -1,7 +1,7 @@
 // Sliders for how the next token is chosen: each with a field for its number, and a button that sets it back.
 
-import { element } from "../kit/elements.js";
-import { say } from "../kit/say.js";
+import { element } from "../../../headlight/components/kit/elements.js";
+import { say } from "../../../headlight/components/kit/say.js";
 
 const N_STOPS = 160; // of the slider of top-k, which is logarithmic
 const MOST = 999_999; // top-k that can be typed: as the server takes it

@@ -10,5 +10,6 @@ PAGE = Page(
     title=mark("Compare"),
     icon="compare",
     fields=FIELDS,
+    views=True,
     usual_head=None,  # the one that changed most
 )

@@ -14,7 +14,7 @@ from pages.explore.compare.sides import Side, can_be_forced, short_title
 from pages.shared import model_bar, prose, run_readings, runs
 from pages.shared.answer import NO_HEAD, NOT_AVAILABLE, is_known
 from pages.shared.glossary.links import definitions
-from pages.shared.lines import output_in_a_line
+from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.predictions import box
 from pages.shared.runs import Run
@@ -32,6 +32,7 @@ ABOUT_METHODS = mark(
 )
 SAYS = {"encoder_decoder": mark("generates"), "decoder_only": mark("continues with"), "encoder_only": mark("fills in")}
 WITHOUT_MASK = mark("outputs")  # what an encoder-only model without a mask token does
+NEXT = mark("has the most probable next token")  # a decoder that does not continue the text
 
 
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
@@ -125,6 +126,8 @@ def _says(side: Side, named: str | None) -> str | prose.Markup:
     verb = say("is teacher-forced on") if is_forced else say(does)
     if not is_known(model_run):
         return prose.markup("{}, {}: {}.", side.letter, side.name, say(NOT_AVAILABLE))
+    if model_run.architecture == "decoder_only" and len(model_run.target) == model_run.n_given:
+        verb, output = say(NEXT), in_a_line(model_run.predicted[-1])
     shown = say("“{word}”", word=output) if output and has_said else say("nothing")
     unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""

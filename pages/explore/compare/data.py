@@ -47,6 +47,11 @@ class ComparisonData:
         return [Print(side.recipe.output) for side in self.sides if side.model_run.predicts]
 
     @property
+    def is_viewed(self) -> bool:
+        """Whether the model of a side is computed by transformers, and not by the core."""
+        return any(side.weights.is_viewed for side in self.sides)
+
+    @property
     def is_same(self) -> bool:
         """Whether both sides have the same weights, interventions, text and target."""
         a, b = ((side.source, side.text, side.target) for side in self.sides)

@@ -48,7 +48,7 @@ def edit(data: ComparisonData) -> PredictedEdit | None:
 
 def summarise(data: ComparisonData) -> None:
     """Say in one line what the change does to the output."""
-    if not _is_known(data):
+    if not data.a.model_run.predicts or not _is_known(data):
         return
     on_output: Effect = value_of(_effect(data))
     before, after = on_output.losses

@@ -62,7 +62,7 @@ class MappedHeads:
 
 def show(data: ComparisonData) -> None:
     """Draw the choices, the map, and the clusters with their heads."""
-    _choices()
+    _choices(has_outputs=not data.is_viewed)
     attention = data.a.head.attention
     shared, remark = shared_tokens(data)
     if remark:
@@ -101,12 +101,13 @@ def code(data: ComparisonData) -> list[Print]:
     ]
 
 
-def _choices() -> None:
+def _choices(*, has_outputs: bool) -> None:
+    """Draw the choices; heads are compared by their outputs only where the core computes them."""
+    if not has_outputs:
+        view_fields.ALIKE.set("looking")
+    by_output = [(view_fields.ALIKE, WAYS, say("Compare by"))] if has_outputs else []
     with st.container(horizontal=True, gap="medium", key="hl-compare-map-bar"):
-        for field, names, label in (
-            (view_fields.ALIKE, WAYS, say("Compare by")),
-            (view_fields.ON_MAP, WHOSE, say("Heads of")),
-        ):
+        for field, names, label in (*by_output, (view_fields.ON_MAP, WHOSE, say("Heads of"))):
             field.segmented(prose.plain(label), [*names], name=lambda name: prose.plain(say({**WAYS, **WHOSE}[name])))
 
 

@@ -37,6 +37,7 @@ VIEWS = {
     "layers": (mark("Layers"), layers),
     "texts": (mark("Many texts"), texts),
 }
+OF_PATTERNS = ("one", "changed", "map")  # views of models that transformers computes
 
 
 @st.fragment
@@ -90,8 +91,9 @@ def _read(a: Side, b: Side) -> ComparisonData | None:
 
 
 def _view(data: ComparisonData) -> None:
-    view_fields.VIEW.segmented(say("View"), [*VIEWS], name=lambda name: say(VIEWS[name][0]))
-    name = view_fields.VIEW.value
+    names = [*(OF_PATTERNS if data.is_viewed else VIEWS)]
+    name = view_fields.VIEW.value if view_fields.VIEW.value in names else names[0]
+    view_fields.VIEW.segmented(say("View"), names, name=lambda name: say(VIEWS[name][0]), shown=name)
     view = VIEWS[name][1]
     if name != "texts" and data.n_tokens > MOST_TOKENS:
         prose.note(

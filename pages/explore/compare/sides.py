@@ -14,7 +14,7 @@ from headlight.analysis.trace.attentions import attentions_of
 from headlight.language import say, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import OTHER, ablated_heads, ablation, method_of
-from pages.shared import drawing, prose, readings, run_readings, runs
+from pages.shared import drawing, models, prose, readings, run_readings, runs
 from pages.shared.heads import head_in_words
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, value_of
@@ -52,6 +52,11 @@ class SideWeights:
     takes_pairs: bool = False
     snapshots: tuple[int, ...] = ()  # of the training
     run: str = ""  # the training run; "" for a model
+
+    @property
+    def is_viewed(self) -> bool:
+        """Whether transformers computes the model, and not the core."""
+        return models.is_viewed(self.source.path, self.source.version)
 
     @property
     def heads(self) -> list[HeadName]:
@@ -283,6 +288,9 @@ def _fitted(side: Side, notes: list[str]) -> Side:
             notes.append(say(SOME_HEADS if there else NO_HEADS, **words))
         change = ablation(method, there)
     side = replace(side, head=nearest, change=change)
+    if side.weights.is_viewed and change.enabled:
+        notes.append(say(MISFIT, why=Message("Headlight’s core does not compute this model"), **words))
+        return replace(side, change=InterventionStack())
     try:
         check_stack(config, from_json(side.source.stack or "[]"))
     except HeadlightError as error:

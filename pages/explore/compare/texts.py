@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
+from headlight.analysis.heads.measure_texts import MEASURE_TEXTS
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.bars.spread import texts_spread
 from headlight.language import say, say_message, say_number
@@ -20,7 +21,6 @@ from pages.shared import cache, prose, readings
 from pages.shared.glossary.links import definitions
 from pages.shared.heads import head_in_words
 from pages.shared.lines import in_a_line
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.text.interface import Given, in_one_line

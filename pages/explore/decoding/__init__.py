@@ -10,4 +10,5 @@ PAGE = Page(
     title=mark("Decoding"),
     icon="edit_note",
     fields=FIELDS,
+    views=True,
 )

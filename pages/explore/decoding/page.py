@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.language import say
-from pages.explore.decoding import alignment, beams, blanks, rows, teacher, tree, view_fields
+from pages.explore.decoding import alignment, beams, blanks, rows, teacher, tree, view_fields, viewed
 from pages.explore.decoding import cache as decoding_cache
 from pages.explore.decoding.components import candidates, writing
 from pages.explore.decoding.data import DecodingData
@@ -49,8 +49,12 @@ def page() -> None:
     """Draw the page, in the order of all pages."""
     view, card = state.current(), state.card()
     is_blanks = card.config.architecture == "encoder_only"
-    prose.heading(say("Decoding"), say(LEAD_BLANKS if is_blanks else LEAD))
+    lead = viewed.lead(card) if card.is_viewed else say(LEAD_BLANKS if is_blanks else LEAD)
+    prose.heading(say("Decoding"), lead)
     if not view.text:
+        return
+    if card.is_viewed:
+        viewed.show()
         return
     if not card.config.unembed:
         prose.note(say(NO_HEAD))

@@ -20,7 +20,7 @@ from pages.shared.view import state
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.decoding_step import AttentionKind
+    from transformer_core.decoding.decoding_step import Aim, AttentionKind
 
 KEYS: "dict[AttentionKind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: tokens so far")}
 
@@ -85,16 +85,16 @@ def _draw(data: DecodingData, kind: "AttentionKind") -> None:
         csv=lambda: matrix_csv(rows.values, rows.name, rows.labels, "key", keys, "weight"),
         arrays=lambda: {"rows": rows.values, "row_labels": np.array(rows.labels), "key_tokens": np.array(tokens)},
         model=data.card.path,
-        on_cell=lambda: _open(figures.sent_cell(key), len(rows.values) - 1, data),
+        on_cell=lambda: open_row(figures.sent_cell(key), len(rows.values) - 1, aim),
     )
 
 
-def _open(cell: tuple[int, int] | None, n_rows: int, data: DecodingData) -> None:
-    """Select the head, or the mean of the layer, whose row was clicked."""
+def open_row(cell: tuple[int, int] | None, n_rows: int, aim: "Aim") -> None:
+    """Select the head, or the mean of the layer, whose row was clicked; `n_rows` without the mean."""
     row = n_rows if cell is None else cell[0]
     if row > n_rows:
         return  # not sent by the figure
-    if data.aim.mean == "all":
+    if aim.mean == "all":
         if row < n_rows:
             state.LAYER.set(row)
             view_fields.MEAN.set("layer")

@@ -10,4 +10,5 @@ PAGE = Page(
     title=mark("Heads"),
     icon="grid_view",
     fields=FIELDS,
+    views=True,
 )

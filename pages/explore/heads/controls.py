@@ -6,7 +6,6 @@ import streamlit as st
 
 from headlight.analysis.heads.picture import HeadShare
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures.quantities import QUANTITIES
 from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
@@ -45,7 +44,7 @@ def over_head(data: HeadsData) -> None:
         if view_fields.DRAWING.value == "heatmap":
             view_fields.QUANTITY.selectbox(
                 say("Quantity"),
-                [*QUANTITIES],
+                data.quantities,
                 name=lambda name: say(QUANTITY_NAMES[name]),
                 label_visibility="collapsed",
                 width=190,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headlight.analysis.heads.measure_texts import MEASURE_TEXTS
 from headlight.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.quantities import QUANTITIES
@@ -10,7 +11,6 @@ from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
 from pages.shared.heads import axis_names, head_in_words
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, Unpacked, call, named, value_of
 from pages.shared.sources import Source
@@ -54,7 +54,10 @@ class HeadsData:
         view, model_run = state.current(), readings.current(card)
         if model_run is None:
             return None
-        view_fields.fit(*model_run.attention_maps[view.attention].shape)
+        attention_maps = model_run.attention_maps[view.attention]
+        view_fields.fit(*attention_maps.shape)
+        if view_fields.QUANTITY.value not in quantities_of(attention_maps):
+            view_fields.QUANTITY.set("pattern")
         source = view.source(card)
         return cls(card=card, view=view, source=source, model_run=model_run, spec=_spec(view, model_run))
 
@@ -62,6 +65,11 @@ class HeadsData:
     def attention_maps(self) -> "AttentionMaps":
         """The attention of the chosen head."""
         return self.model_run.attention_maps[self.view.attention]
+
+    @property
+    def quantities(self) -> list[str]:
+        """The quantities that can be shown."""
+        return quantities_of(self.attention_maps)
 
     def picture_of(self, spec: ViewSpec) -> HeadPicture:
         """Return the picture of the chosen attention by a spec, cached for all sessions.
@@ -130,6 +138,11 @@ class HeadsData:
         run = self.model_run
         place = run.border if self.generated_from is None else self.generated_from
         return None if place is None else place / len(run.source or run.target)
+
+
+def quantities_of(attention_maps: "AttentionMaps") -> list[str]:
+    """Return the quantities that can be shown of an attention; without values only those of the pattern."""
+    return [name for name in QUANTITIES if attention_maps.has_values or name in ("pattern", "log")]
 
 
 def _spec(view: View, model_run: "ModelRun") -> ViewSpec:

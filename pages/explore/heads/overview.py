@@ -1,32 +1,36 @@
 """The overview of all heads: its controls, the picture and the measure of each head, and a still figure to save."""
 
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from headlight.analysis.heads.measure_texts import MEASURE_TEXTS
 from headlight.analysis.heads.text_measures import MEASURES, range_of
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps.all_heads import all_heads, fit_side
 from headlight.figures.theme import category_hues
-from headlight.language import say
+from headlight.language import language, say, speaking
 from pages.components.overview import MeasuredHeads, Pictures, head_overview
 from pages.explore import overviews
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
-from pages.shared import cache, prose
+from pages.shared import cache, model_bar, prose
 from pages.shared.drawing import draw
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.recipe import Lines, Unwritten, call, literal, named, value_of
 from pages.shared.view import state
-from transformer_core.errors import mark
+from pages.shared.view.state import View
+from transformer_core.errors import Message, mark
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.attention_maps import PooledHeads
 
 WIDTH = 560  # px, of the still figure
+MOST_SAVED_CELLS = 6_000_000  # heads x queries x keys of a saved page, which then has about 2 MB
 ORDERS = {"": mark("by layer"), "descending": mark("descending"), "ascending": mark("ascending")}
 ORDER_ICONS = {"": ":material/sort:", "descending": ":material/arrow_downward:", "ascending": ":material/arrow_upward:"}
 SHOWN = {"": mark("All"), "one": mark("Selected")}
@@ -34,6 +38,7 @@ SHAPES = """
 for name, of_all in heads.items():
     print(name, of_all.patterns.shape)  # layer, head, query, key
 """
+Order = Literal["", "ascending", "descending"]
 Pooled = dict[str, "PooledHeads"]
 """By name of attention."""
 
@@ -82,7 +87,42 @@ def _controls(data: HeadsData) -> None:
         with st.popover(say("Save"), type="tertiary", key="heads-overview-still", on_change="rerun") as still:
             if still.open:
                 with st.container(width=WIDTH):
+                    _save_page(data)
                     _draw(data)
+
+
+def _save_page(data: HeadsData) -> None:
+    """Draw the button that saves all heads as an interactive page."""
+    n_cells = sum(prod(attention_maps.shape) for attention_maps in data.model_run.attention_maps.values())
+    is_too_large = n_cells > MOST_SAVED_CELLS
+    explanation = (
+        say("This text is too long for a file; save the page for a shorter one.")
+        if is_too_large
+        else say("One file with all heads, their measures and the decoding steps; it opens in any browser, offline.")
+    )
+    st.download_button(
+        say("Save this page"),
+        data=partial(_page, data, data.view, view_fields.TINT.value, view_fields.ORDER.value, language()),
+        file_name="heads.html",
+        mime="text/html",
+        icon=":material/download:",
+        disabled=is_too_large,
+        help=prose.plain(explanation),
+        on_click="ignore",
+    )
+
+
+def _page(data: HeadsData, view: View, measure: str, order: Order, reader: str) -> str:
+    """Return the heads of a text as an interactive page; called later, outside of the session."""
+    from headlight.notebook.attention_view import AttentionView, Start
+    from headlight.notebook.show import record_of
+
+    text = view.text if isinstance(view.text, str) else " ".join(view.text)
+    start = Start(attention=view.attention, layer=view.layer, heads=(view.head,), measure=measure, order=order)
+    with speaking(reader):
+        computed_by = Message(model_bar.VIEWED if data.card.is_viewed else "")
+        record = record_of(data.model_run, text, computed_by)
+        return AttentionView(record, start=start, title=f"{data.card.title}: {record.model}").page()
 
 
 def _order() -> None:

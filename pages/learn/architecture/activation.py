@@ -31,6 +31,7 @@ SHAPES: Mapping[str, str] = {
     "input": mark("input"),
     "normalized": mark("normalized"),
     "sum": mark("sum"),
+    "output": mark("output before normalization"),
     "added": mark("sub-layer output, added to the residual stream"),
     "logits": mark("logits, one per token of the vocabulary"),
     "reshaped": mark("reshape: split into heads"),

@@ -102,7 +102,8 @@ class ArchitectureData:
         """The possible values of `tie_embeddings` for this model; none without a last linear layer."""
         if not self.card.config.unembed:
             return ()
-        return ("three_way", "target", "none") if len(self.plan.stacks) > 1 else ("target", "none")
+        can_share_all = len(self.plan.stacks) > 1 and not self.card.config.src_vocab_size
+        return ("three_way", "target", "none") if can_share_all else ("target", "none")
 
     @property
     def shared_config(self) -> ModelConfig:

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from headlight.analysis.blueprint.plan import Box, is_normalized, weights_of
+from headlight.analysis.blueprint.plan import Box, encoding_of, is_normalized, weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
-from headlight.analysis.trace.residual_stream import has_added_positions
 from headlight.language import localized, say, say_number
 from pages.learn.architecture.components.drawing import BoxLabel
 from pages.shared import prose
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "squared_relu": "ReLU²"}
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
 ENDS = {"self_attn": mark("self-attention"), "cross_attn": mark("cross-attention"), "mlp": mark("feed-forward")}
 _TITLES = {
     "segments": mark("Segment embedding"),
     "sum": mark("Sum"),
+    "projection": mark("Projection"),
     "layer": mark("Layer"),
     "add": mark("Add"),
     "add_norm": mark("Add & norm"),
@@ -32,6 +32,7 @@ _DOES = {
     "embedding": mark("Looks up each token’s embedding vector, one row of the matrix."),
     "segments": mark("Adds a vector that encodes which sentence a token belongs to."),
     "sum": mark("Adds token embedding and positional encoding. The sum is the start of the residual stream."),
+    "projection": mark("Projects the embeddings to the width of the residual stream, whose start they become."),
     "layer": mark("Its sub-layers read the residual stream in turn, and each adds its output to it."),
     "norm": mark("Normalizes each vector before the sub-layer reads it; the residual stream itself is unchanged."),
     "add": mark("Adds the sub-layer’s output to the residual stream."),
@@ -52,11 +53,11 @@ _ATTENDS = {
     ),
 }
 _PLACES = {
-    "added": mark("Adds a vector that encodes the position to each token's vector."),
+    "pos_embed": mark("Adds a vector that encodes the position to each token's vector."),
     "rotary": mark(
         "Rotates queries and keys by an angle proportional to the position, so that scores depend on the distance."
     ),
-    "bias": mark("Adds a bias to each score that depends only on the distance between query and key."),
+    "position_bias": mark("Adds a bias to each score that depends only on the distance between query and key."),
 }
 _VASWANI = "Vaswani et al. 2017, §\u00a0"
 _SECTIONS = {
@@ -141,17 +142,20 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str) -> N
 def _sub(config: ModelConfig, box: Box) -> str:
     match box.kind:
         case "embedding":
-            return f"{localized(config.vocab_size)} × {localized(config.d_model)}"
-        case "positions" if config.positions == "learned":
-            return f"{localized(config.max_seq_len)} × {localized(config.d_model)}"
-        case "positions" if has_added_positions(config):
-            return "sin, cos"
-        case "positions" if config.has_rotary_positions:
+            n_tokens = config.input_vocab_size if box.stack == "encoder" else config.vocab_size
+            return f"{localized(n_tokens)} × {localized(config.embedding_width)}"
+        case "positions" if box.part == "rotary":
             return say("apply RoPE")
-        case "positions":
+        case "positions" if box.part == "position_bias":
             return say("added to scores")
+        case "positions" if config.positions == "learned":
+            return f"{localized(config.max_seq_len)} × {localized(config.embedding_width)}"
+        case "positions":
+            return "sin, cos"
         case "segments":
-            return f"{config.n_segments} × {localized(config.d_model)}"
+            return f"{config.n_segments} × {localized(config.embedding_width)}"
+        case "projection":
+            return f"{localized(config.d_embed)} → {localized(config.d_model)}"
         case "attention":
             heads = say_number(config.n_heads, "{n} head of {width}", "{n} heads of {width}", width=config.d_head)
             n_shared = config.n_kv_heads
@@ -160,7 +164,9 @@ def _sub(config: ModelConfig, box: Box) -> str:
             widths = " → ".join(map(localized, (config.d_model, config.d_ff, config.d_model)))
             return f"{widths}, {ACTIVATIONS[config.activation]}"
         case "linear":
-            return f"{localized(config.d_model)} → {localized(config.vocab_size)}"
+            widths = f"{localized(config.embedding_width)} → {localized(config.vocab_size)}"
+            cap = config.logit_cap
+            return widths if cap is None else say("{widths}, soft cap {cap}", widths=widths, cap=localized(cap))
     return ""
 
 
@@ -183,7 +189,7 @@ def _mask_in_words(config: ModelConfig, box: Box) -> list[str]:
     reasons = [
         *([say("later tokens")] if box.stack == "decoder" and not is_cross else []),
         *([say("padding")] if config.pad_id is not None else []),
-        *([say("tokens more than {n} positions away", n=window)] if window and not is_cross else []),
+        *([say("tokens {n} or more positions away", n=window)] if window and not is_cross else []),
     ]
     return [say("masked: {what}", what=", ".join(reasons))] if reasons else [say("no mask")]
 
@@ -194,7 +200,7 @@ def title(config: ModelConfig, box: Box) -> str:
         case "embedding":
             return _EMBEDDINGS[box.stack if config.architecture == "encoder_decoder" else ""]
         case "positions":
-            return _POSITIONS[config.positions][0]
+            return _POSITIONS[encoding_of(config, box)][0]
         case "norm":
             return _NORMS.get(config.norm, _NO_NORM) if is_normalized(config, box) else _NO_NORM
         case "attention":
@@ -211,10 +217,11 @@ def does(config: ModelConfig, box: Box) -> str:
     if box.kind == "attention":
         return _ATTENDS["cross" if box.part == "cross_attn" else box.stack]
     if box.kind == "positions":
-        inside = "rotary" if config.has_rotary_positions else "bias"
-        return _PLACES["added" if has_added_positions(config) else inside]
+        return _PLACES[box.part]
     if box.kind == "norm" and config.norm == "none":
         return mark("This model has no normalization: the sub-layer reads the residual stream directly.")
+    if box.part == "out_norm":
+        return mark("Normalizes the sub-layer’s output before it is added to the residual stream.")
     if box.part == "ln_final":
         return mark("Normalizes the final states before the unembedding.")
     if box.kind == "norm" and not is_normalized(config, box):
@@ -229,21 +236,31 @@ def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
     result = [f"{_VASWANI}{_SECTIONS[box.kind]}"] if box.kind in _SECTIONS else []
     match box.kind:
         case "positions":
-            result = [_POSITIONS[config.positions][1]]
+            result = [_POSITIONS[encoding_of(config, box)][1]]
         case "segments":
             result = ["Devlin et al. 2019, fig.\u00a02"]
+        case "projection":
+            result = ["Lan et al. 2020, §\u00a03.1"]
         case "transform":
             result = ["Devlin et al. 2019"]
         case "attention":
             result = [f"{_VASWANI}3.2.2, 3.2.3"]
             result += ["Ainslie et al. 2023"] if config.n_kv_heads < config.n_heads else []
-            result += ["Beltagy et al. 2020"] if config.sliding_window and box.part == "self_attn" else []
-        case "feed_forward" if config.gated:
-            result += ["Shazeer 2020, (6)"]
+            result += ["Henry et al. 2020"] if config.qk_norm else []
+            result += ["Gemma Team 2024, §\u00a02"] if config.score_cap is not None else []
+            has_window = config.at_layer(box.layer or 0).sliding_window and box.part == "self_attn"
+            result += ["Beltagy et al. 2020"] if has_window else []
+        case "feed_forward":
+            result += ["Shazeer 2020, (6)"] if config.gated else []
+            result += ["So et al. 2021"] if config.activation == "squared_relu" else []
+        case "linear" if config.logit_cap is not None:
+            result += ["Bello et al. 2016, app.\u00a0A.2"]
         case "norm" if config.norm == "rms":
             result += ["Zhang and Sennrich 2019, (4)"]
         case "norm" | "add_norm":
             result += ["Ba et al. 2016, (3)"]
+    if box.part == "out_norm":
+        return (*result[1:], "OLMo et al. 2025, §\u00a02.1")
     if config.norm_position == "pre" and box.kind in ("norm", "add", "layer") and box.part != "embedding_norm":
         result += ["Xiong et al. 2020"]
     return tuple(result)

@@ -160,7 +160,9 @@ class MasksData:
         from headlight.analysis.masks.run import preset_masks
 
         alone = _alone(self.source, self.view, self.card, N_PADDING)
-        return value_of(_kept(self.source, call(preset_masks, *self.source.recipe(), alone, self.view.attention)))
+        layer = self.view.layer if self.card.config.layers_without_window else 0  # elsewhere all layers have the same
+        masks = call(preset_masks, *self.source.recipe(), alone, self.view.attention, layer=layer)
+        return value_of(_kept(self.source, masks))
 
     def own_masks(self) -> Expression:
         """Return the mask of each attention under the chosen masks, with padding after every side, as code."""

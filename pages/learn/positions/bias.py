@@ -57,11 +57,11 @@ def _alibi(data: PositionsData) -> None:
         data,
         head,
         np.arange(n),
-        alibi_by_distance(n_heads, n),
-        alibi_matrix(n_heads, head, n),
+        alibi_by_distance(n_heads, n, *data.alibi_scale),
+        alibi_matrix(n_heads, head, n, *data.alibi_scale),
         [
             say("head {head}: slope {slope}", head=number, slope=localized(slope, ".4g"))
-            for number, slope in enumerate(slopes(n_heads).tolist())
+            for number, slope in enumerate(slopes(n_heads, *data.alibi_scale).tolist())
         ],
         title=say("Position bias by distance"),
         x_title=say("distance between query and key"),

@@ -69,9 +69,12 @@ def show(data: PositionsData) -> None:
 
 def show_about(data: PositionsData) -> None:
     """Describe the encoding, and offer well-known tables of it."""
-    about = say(FORMULAS[data.encoding])
+    about, config = say(FORMULAS[data.encoding]), data.card.config
     if data.part in view_fields.OF_THE_MODEL:
-        about = say("{model} uses: {encoding}.", model=data.card.title, encoding=in_words(data.card.config.positions))
+        about = say("{model} uses: {encoding}.", model=data.card.title, encoding=in_words(config.positions))
+    elif data.is_own and config.rotary_scaling != "none":
+        longer = say("This model lowers these frequencies for long texts ({scaling}).", scaling=config.rotary_scaling)
+        about = f"{about} {longer}"
     prose.small(about)
     _tables(data)
 

@@ -68,7 +68,8 @@ class PositionsData:
     @property
     def is_own(self) -> bool:
         """Whether the model uses this encoding."""
-        return self.card.config.positions == self.encoding
+        config = self.card.config
+        return config.positions == self.encoding or (config.relative_bias and self.encoding == "relative_buckets")
 
     @property
     def is_rotary(self) -> bool:
@@ -104,9 +105,9 @@ class PositionsData:
         """The number of dimensions of a position, or of a head if the encoding rotates queries and keys."""
         config = self.card.config
         if self.encoding == "learned":
-            return config.d_model
+            return config.embedding_width
         if self.is_rotary:
-            usual = config.d_head if config.has_rotary_positions and config.d_head % 2 == 0 else USUAL_HEAD_WIDTH
+            usual = config.n_rotated if config.has_rotary_positions else USUAL_HEAD_WIDTH
             chosen = view_fields.WIDTH.value or usual
             return min(chosen, MOST_TURNED) if self.part == "dials" else chosen
         return view_fields.WIDTH.value or USUAL_WIDTH.get(self.part, 2)
@@ -152,6 +153,12 @@ class PositionsData:
     def n_heads(self) -> int:
         """The number of heads for which ALiBi is shown."""
         return view_fields.N_HEADS.value or (self.card.config.n_heads if self.is_own else USUAL_HEADS)
+
+    @property
+    def alibi_scale(self) -> tuple[float, ...]:
+        """The factor of the model's slopes, if it has one."""
+        scale = self.card.config.alibi_scale
+        return () if scale == 1 else (scale,)
 
     @property
     def model_run(self) -> "ModelRun | None":

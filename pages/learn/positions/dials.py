@@ -48,6 +48,10 @@ def show(data: PositionsData) -> None:
                 shown="model" if is_model else "same",
             )
         tokens = _tokens(data) if is_model else None
+    layer = data.view.head_name.layer
+    if is_model and not data.card.config.at_layer(layer).has_rotary_positions:
+        prose.note(say("Layer {layer} has no rotary positions; choose a head of another layer.", layer=layer))
+        return
     dials: Dials = value_of(data.dials)
     n, (of_query, of_key) = data.n, dials.hands
     query, key = (min(place, n - 1) for place in view_fields.PLACES.value or tokens or USUAL_PLACES)

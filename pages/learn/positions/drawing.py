@@ -213,9 +213,9 @@ def _bias(data: PositionsData) -> list[Print | Lines]:
     if data.encoding == "alibi":
         n = data.n_heads
         return [
-            Print(call(slopes, n), "[head]"),
-            Print(call(alibi_by_distance, n, data.n), "[head, distance]"),
-            Print(call(alibi_matrix, n, min(head, n - 1), data.n), "[query, key]"),
+            Print(call(slopes, n, *data.alibi_scale), "[head]"),
+            Print(call(alibi_by_distance, n, data.n, *data.alibi_scale), "[head, distance]"),
+            Print(call(alibi_matrix, n, min(head, n - 1), data.n, *data.alibi_scale), "[query, key]"),
         ]
     if not data.is_own:
         result = data.buckets

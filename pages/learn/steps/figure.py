@@ -22,7 +22,8 @@ from pages.shared.view.fields import Control
 from transformer_core.errors import HeadlightError, mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.flow.score_sources import ScoreSources, SourceName
+    from headlight.analysis.flow.score_sources import ScoreSources
+    from headlight.analysis.flow.stream_steps import SourceName
 
 MOST_BESIDE = 8  # layers or heads side by side; more become a drop-down list
 ASK = mark("Click any number in the figure or below it to see its formula here, with its inputs.")
@@ -60,6 +61,7 @@ ABOUT = mark(
 SUM = mark("They sum to {score}, the score before masking, to within {error}.")
 SUM_WITH_BIAS = mark("They sum to {score}, to within {error}; the position bias adds {bias}.")
 FORBIDDEN = mark("This key is masked, so the score has no effect.")
+CAPPED = mark("The soft cap is applied after this sum.")
 FROZEN = mark(
     "Layer norms in between are treated as linear, with their statistics frozen at their values on this text. "
     "Removing a source would change these statistics."
@@ -230,6 +232,8 @@ def _sum(data: StepsData, split: "ScoreSources") -> str:
     lines = [say(SUM_WITH_BIAS, **payload, bias=_number(data, "bias")) if has_bias else say(SUM, **payload)]
     if not data.walk.quantities["mask"].values[data.query, data.key]:
         lines.append(say(FORBIDDEN))
+    if split.cap is not None:
+        lines.append(say(CAPPED))
     if split.has_frozen_norms:
         lines.append(say(FROZEN))
     return " ".join(lines)

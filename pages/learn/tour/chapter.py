@@ -11,7 +11,7 @@ import streamlit as st
 from headlight.analysis.pronouns.pronoun_heads import pronoun_heads
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.language import say, say_message, say_number
-from pages.learn.tour import figure, lessons, question, view_fields
+from pages.learn.tour import figure, lessons, question, saving, view_fields
 from pages.learn.tour.lesson_engine import judging
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.lesson import (
@@ -121,7 +121,7 @@ def _parts(lesson: Lesson) -> None:
     evidence = lessons.evidence_of(lesson, seed=view_fields.seed(lesson.name) or 0)
     seen = lesson.parts_up_to(len(given))
     number = 0
-    for place, row in enumerate(_rows(seen)):
+    for place, row in enumerate(rows_of(seen)):
         with st.container(key=f"hl-tour-row-{place}"):
             columns = st.columns([10, 11], gap="medium")
         with columns[0]:
@@ -134,6 +134,7 @@ def _parts(lesson: Lesson) -> None:
     if names := TERMS.get(lesson.name):
         prose.html("<p class='hl-small hl-tour-terms'>{}</p>", prose.linked(definitions(*names)))
     checks(lesson, seen, evidence)
+    saving.offer(lesson, rows_of(lesson.parts), evidence)
 
 
 def _left(lesson: Lesson, part: Prose | Question, evidence: Evidence, number: int) -> int:
@@ -153,7 +154,7 @@ def _prose(lesson: Lesson, part: Prose, evidence: Evidence) -> None:
     prose.markdown(judging.prose(part, evidence))
 
 
-def _rows(parts: Sequence[Part]) -> list[ChapterRow]:
+def rows_of(parts: Sequence[Part]) -> list[ChapterRow]:
     """Group the parts of a chapter into rows; a question ends its row if figures follow in the next one."""
     rows = [ChapterRow()]
     request = False
@@ -270,7 +271,7 @@ def code_of(lesson: Lesson) -> str:
         n_heads=config.n_heads,
         kv_head=head // (config.n_heads // config.n_kv_heads),
         scores=BIASED.format(head=head)
-        if config.positions in ("alibi", "relative_buckets") and attention != "cross"
+        if config.has_position_bias and attention != "cross"
         else "q @ k.T / q.shape[-1] ** 0.5"
         if config.scale_scores
         else "q @ k.T",

@@ -37,19 +37,26 @@ def show(lesson: Lesson, spec: FigureSpec, evidence: Evidence, name: str) -> Non
     is_trained = not kind.trains or _training(lesson, spec, key)
     if spec.kind == "loss" and not is_trained:
         return
-    sliders = kind.sliders_of(spec)
-    moved = {slider.name: float(Kept(f"{key}-{slider.name}", slider.start).value) for slider in sliders}
-    data = FigureData(lesson=lesson, spec=spec, evidence=evidence, moved=moved, is_trained=is_trained)
+    data = data_of(lesson, spec, evidence, name, is_trained=is_trained)
     drawn = kind.draw(data)
     with st.container(key=f"hl-tour-figure-{name}", gap="small"):
         if isinstance(drawn, Plot):
             _plot(data, drawn, key=key, name=f"{lesson.name}-{name}")
         elif isinstance(drawn, Strip):
-            _strip(drawn)
+            prose.html("{}", strip_markup(drawn))
         else:
-            _table(drawn)
-        if sliders:
+            prose.html("{}", table_markup(drawn))
+        if sliders := kind.sliders_of(spec):
             _sliders(sliders, key)
+
+
+def data_of(lesson: Lesson, spec: FigureSpec, evidence: Evidence, name: str, *, is_trained: bool) -> FigureData:
+    """Return the data of a figure, with the values of its sliders in this session; arguments as for `show`."""
+    moved = {
+        slider.name: float(Kept(f"tour-{lesson.name}-{name}-{slider.name}", slider.start).value)
+        for slider in KINDS[spec.kind].sliders_of(spec)
+    }
+    return FigureData(lesson=lesson, spec=spec, evidence=evidence, moved=moved, is_trained=is_trained)
 
 
 def _plot(data: FigureData, drawn: Plot, *, key: str, name: str) -> None:
@@ -125,11 +132,11 @@ def _training(lesson: Lesson, spec: FigureSpec, key: str) -> bool:
     return True
 
 
-def _strip(strip: Strip) -> None:
-    """Draw tokens in a row."""
+def strip_markup(strip: Strip) -> prose.Markup:
+    """Return tokens in a row as HTML."""
     notes = strip.notes or ("",) * len(strip.labels)
     weights = [min(weight, 1.0) for weight in strip.weights or (0.0,) * len(strip.labels)]
-    prose.html(
+    return prose.markup(
         "<figure class='hl-tour-strip'><figcaption>{}</figcaption><div>{}</div></figure>",
         strip.title,
         prose.each(
@@ -139,8 +146,8 @@ def _strip(strip: Strip) -> None:
     )
 
 
-def _table(table: LessonTable) -> None:
-    """Draw words and numbers in rows."""
+def table_markup(table: LessonTable) -> prose.Markup:
+    """Return words and numbers in rows as HTML."""
     codes = table.codes or ("",) * len(table.rows)
     rows = [
         (
@@ -151,7 +158,7 @@ def _table(table: LessonTable) -> None:
         )
         for place, ((name, *cells), code) in enumerate(zip(table.rows, codes, strict=True))
     ]
-    prose.html(
+    return prose.markup(
         "<div class='hl-tour-table'><table><caption>{}</caption><thead><tr>{}</tr></thead>"
         "<tbody>{}</tbody></table></div>",
         table.title,

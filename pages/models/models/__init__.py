@@ -3,4 +3,4 @@
 from pages.shared.page import Page
 from transformer_core.errors import mark
 
-PAGE = Page(package=__name__, place=1, title=mark("Models"), icon="inventory_2", subject="models")
+PAGE = Page(package=__name__, place=1, title=mark("Models"), icon="inventory_2", subject="models", views=True)

@@ -1,5 +1,6 @@
 """One model in detail: its parameters, its configuration, its tokens and its card."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError, Message, mark
-from transformer_core.text.interface import Given
+from transformer_core.text.interface import Given, Tokenizer
 from transformer_core.text.load import load_tokenizer
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
@@ -35,8 +36,13 @@ _ROLES = {
 
 def show(card: ModelCard) -> None:
     """Draw all tabs; a tab that cannot be drawn shows the reason."""
-    tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
-    for tab, draw in zip(tabs, (_parameters, _configuration, _tokens, _card), strict=True):
+    parts: tuple[Callable[[ModelCard], None], ...] = (_tokens, _card)
+    if card.is_viewed:
+        tabs = st.tabs([say("Tokenizer"), say("Card")])
+    else:
+        parts = (_parameters, _configuration, *parts)
+        tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
+    for tab, draw in zip(tabs, parts, strict=True):
         with tab:
             try:
                 draw(card)
@@ -45,12 +51,12 @@ def show(card: ModelCard) -> None:
 
 
 def parameter_table(card: ModelCard) -> pd.DataFrame:
-    """Return the number of parameters in each part, and its share of the total in percent."""
+    """Return the number of parameters in each part, and its share of the total."""
     from headlight.figures.architecture.inventory import parameters_by_part
 
     counts = parameters_by_part(card.config)
     in_all = sum(counts.values())
-    rows = [(say(STACKS[stack]), say(part), n, 100 * n / in_all) for (stack, part), n in counts.items()]
+    rows = [(say(STACKS[stack]), say(part), n, n / in_all) for (stack, part), n in counts.items()]
     return pd.DataFrame(rows, columns=[say("stack"), say("part"), say("parameters"), say("share")])
 
 
@@ -85,6 +91,8 @@ def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
     with st.spinner(say("Reading the tokens …")):
         table = _all_tokens(card.path, card.version)
     table = table.assign(role=[", ".join(map(say, role.split(", "))) for role in table["role"]])
+    if "side" in table:
+        table = table.assign(side=[*map(say, table["side"])])
     if wanted := wanted.strip():
         part = wanted.replace(" ", "·").lower()
         table = table[
@@ -104,7 +112,15 @@ def tokenizer_of(path: str, version: str) -> Any:
 @cache.by_arguments(mark("tables of tokens"))
 def _all_tokens(path: str, version: str) -> pd.DataFrame:
     """Return every token: its number, label and purpose."""
-    tokenizer, roles = tokenizer_of(path, version), dict[int, str]()
+    tokenizer = tokenizer_of(path, version)
+    if tokenizer.target.vocab_size == tokenizer.vocab_size:
+        return _tokens_of_one(tokenizer)
+    sides = {mark("source"): tokenizer, mark("target"): tokenizer.target}
+    return pd.concat([_tokens_of_one(one).assign(side=side) for side, one in sides.items()])
+
+
+def _tokens_of_one(tokenizer: Tokenizer) -> pd.DataFrame:
+    roles = dict[int, str]()
     for role, meaning in _ROLES.items():
         if (i := getattr(tokenizer, f"{role}_id")) is not None:
             roles[i] = f"{roles[i]}, {meaning}" if i in roles else meaning
@@ -123,7 +139,7 @@ def _parameters(card: ModelCard) -> None:
         size=in_words(model_store.n_bytes(card)),
     )
     prose.paragraph(facts)
-    share = st.column_config.ProgressColumn(format="%.1f%%", min_value=0.0, max_value=100.0)
+    share = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)  # as the browser writes it
     shown = table.style.format({say("parameters"): localized})
     st.dataframe(shown, hide_index=True, height="content", column_config={say("share"): share})
 
@@ -143,9 +159,15 @@ def _tokens(card: ModelCard) -> None:
     """Draw how the model tokenizes the text, and its whole vocabulary."""
     text, tokenizer = state.current().text, tokenizer_of(card.path, card.version)
     kind = say(_KINDS.get(tokenizer.kind, mark("as in training")))
+    n, n_target = tokenizer.vocab_size, tokenizer.target.vocab_size
+    size = say("{n:,} tokens, {kind}.", n=n, kind=kind)
+    if n != n_target:
+        size = say(
+            "{n:,} tokens of the source and {n_target:,} of the target, {kind}.", n=n, n_target=n_target, kind=kind
+        )
     prose.html(
         "<p class='hl-look'>{} {}</p>{}",
-        say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind),
+        size,
         say("Your text as the model reads it:"),
         prose.tokens(tokens_of(card, text) if text else []),
     )
@@ -159,6 +181,7 @@ def _tokens(card: ModelCard) -> None:
             "number": st.column_config.NumberColumn(say("number"), width="small"),
             "token": say("token"),
             "role": say("role"),
+            "side": say("vocabulary"),
         },
     )
     if n_found > len(table):

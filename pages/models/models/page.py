@@ -1,18 +1,17 @@
 """Models: which models are here, what is each good for, and how do I bring in my own?"""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import streamlit as st
 
-from headlight.language import say, say_message, say_number
+from headlight.language import say, say_number
 from pages.models import model_store
-from pages.models.models import details
+from pages.models.models import details, importing, proof
 from pages.shared import downloads, models, owners, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.view import state
-from transformer_core.errors import HeadlightError, Message, mark
+from transformer_core.errors import HeadlightError, mark
 
 LEAD = mark("All available models. Inspect a model, download it, or import your own.")
 KIND_IN_WORDS = {
@@ -20,15 +19,6 @@ KIND_IN_WORDS = {
     "decoder-only": mark("Continues a text"),
     "encoder-only": mark("Fills in the blanks of a text"),
 }
-FAMILIES = mark(
-    "GPT-2, GPT-NeoX (Pythia), BERT, RoBERTa, DistilBERT, MarianMT, T5, Llama, Mistral, Qwen2, Qwen3 and SmolLM "
-    "models, nanoGPT’s ckpt.pt, and state dicts of torch.nn.Transformer with a config.json beside them. Weights as "
-    "safetensors or as files of torch.save; no code of a model is run."
-)
-UPLOADED = mark(
-    "A model downloaded from Headlight, a Hugging Face folder, or nanoGPT’s ckpt.pt. Import larger ones by path, in "
-    "the other tab."
-)
 LONG_LIST, LIST_HEIGHT = 5, 620  # models; a longer list is as high as this many pixels, and scrolls on its own
 NO_PREDICTIONS = mark("Encodes a text; has no language-modelling head")
 
@@ -44,7 +34,7 @@ def page() -> None:
         left, right = st.columns([5, 7], gap="medium")
     with left:
         choose(cards, chosen)
-        import_a_model()
+        importing.show()
         not_usable(cards)
     if chosen is not None:
         with right:
@@ -88,78 +78,10 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
                 prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}</p>", folder.name, folder.reason)
                 can_be_brought_in = folder.is_foreign and not owners.is_shared()
                 if can_be_brought_in and st.button(say("Import"), key=f"bring-in-{folder.name}"):
-                    bring_in_source(str(models.folder() / folder.name))
+                    importing.bring_in(str(models.folder() / folder.name))
+                    st.rerun()
                 if folder.can_be_deleted and st.button(say("Delete …"), key=f"delete-{folder.name}"):
                     confirm_deletion(folder.name, folder.name)
-
-
-def import_a_model() -> None:
-    """Import a model by id or path, or as a file; the result is shown here, too."""
-    prose.subheading(say("Import a model"))
-    if note := state.MODELS_NOTE.pop():
-        prose.info(note, icon=":material/check:")
-    if owners.is_shared():
-        import_upload()
-        return
-    by_id, by_file = st.tabs([say("By id or path"), say("Upload")])
-    with by_id, st.form("bring-in-by-id", border=False):
-        source = st.text_input(
-            say("Id on the Hugging Face Hub, or path on this machine"),
-            placeholder="openai-community/gpt2",
-            help=say(FAMILIES),
-        )
-        if st.form_submit_button(say("Import"), key="import-path") and source.strip():
-            bring_in_source(source.strip())
-    with by_file:
-        import_upload()
-
-
-def import_upload() -> None:
-    """Import a model as a file."""
-    with st.form("bring-in-a-file", border=False, clear_on_submit=True):
-        file = st.file_uploader(
-            say("A model’s folder as a zip file, or a .pt file, up to {n} MB", n=st.get_option("server.maxUploadSize")),
-            help=f"{say(UPLOADED)} {say(FAMILIES)}",
-        )
-        if st.form_submit_button(say("Import"), key="import-upload") and file is not None:
-            with st.spinner(say("Unpacking and checking the model …"), show_time=True):
-                take_in(lambda: model_store.unpack(file, Path(file.name).stem))
-
-
-def bring_in_source(source: str) -> None:
-    """Load a model from elsewhere, show the progress, and keep the model."""
-    place = st.empty()
-    place.progress(0.0, text=say("Looking for the model …"))
-
-    def show(done: int, in_all: int, what: Message) -> None:
-        words = say_message(what)
-        text = say(
-            "{what}: {done:,.0f} of {in_all:,.0f} MiB",
-            what=f"{words[:1].upper()}{words[1:]}",
-            done=done / 2**20,
-            in_all=in_all / 2**20,
-        )
-        place.progress(min(1.0, done / max(1, in_all)), text=prose.plain(text))
-
-    take_in(lambda: model_store.bring_in(source, on_progress=show), before_warning=place.empty)
-
-
-def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = lambda: None) -> None:
-    """Import a model and continue with it, or say in one sentence why this failed."""
-    try:
-        name = take()
-    except HeadlightError as error:
-        before_warning()
-        prose.warning(say("This model could not be imported: {error}.", error=error))
-        return
-    card = models.available().get(name)
-    if card is not None:
-        note = say("“{title}” was imported and is now chosen on all pages.", title=card.title)
-        if card.reads_ids:
-            note += " " + say("It came without a tokenizer, so its texts are token ids, such as 464 3290 318.")
-        state.MODELS_NOTE.set(" ".join([note, *map(say_message, model_store.import_notes(card.path))]))
-        state.NEXT_MODEL.set(name)
-    st.rerun()
 
 
 def show(card: ModelCard) -> None:
@@ -168,7 +90,7 @@ def show(card: ModelCard) -> None:
     whose = say("trained elsewhere") if card.is_imported else own
     prose.subheading(card.title, say("included with Headlight") if card.is_shipped else whose)
     measured_by = "exact-match" if card.config.architecture == "encoder_decoder" else "accuracy"
-    prose.paragraph(f"{_kind(card)}: {card.claim()}.", definitions(measured_by))
+    prose.paragraph(f"{_kind(card)}: {card.claim()}.", definitions(measured_by) if card.success else ())
     if card.guided_head is not None:
         layer, head = card.guided_head
         prose.paragraph(say(models.GUIDED, layer=layer, head=head), definitions("guided-head"))
@@ -183,6 +105,8 @@ def show(card: ModelCard) -> None:
             confirm_deletion(card.name, card.title)
         st.page_link("explore/heads/page.py", label=say("Look at its heads"), icon=":material/grid_view:")
     details.show(card)
+    if card.is_imported and not card.is_viewed:
+        proof.show(card)
 
 
 def confirm_deletion(name: str, title: str) -> None:

@@ -35,10 +35,13 @@ def published() -> dict[str, str]:
 
 
 def _switch(language: str) -> None:
-    """Use the chosen language, and send the browser all options again, which it has in the previous language."""
+    """Use the chosen language, and send the browser all options again, which it has in the previous language.
+
+    Lists are left out: files are read-only, and a `Control` sends its list in each run.
+    """
     LANGUAGE.set(language)
     for key, value in st.session_state.items():
-        if isinstance(value, str | int | float | list | tuple) and not isinstance(value, bool):
+        if isinstance(value, str | int | float | tuple) and not isinstance(value, bool):
             st.session_state[key] = value
 
 

@@ -129,6 +129,8 @@ def misfit(card: ModelCard) -> HeadlightError | None:
     """Return why the view's interventions do not fit a model; None if they fit or there are none."""
     from headlight.analysis.interventions.stacks import check_stack, from_json
 
+    if card.is_viewed and STACK.value:
+        return HeadlightError("Headlight’s core does not compute this model")
     try:
         check_stack(card.config, from_json(STACK.value or "[]"))
     except HeadlightError as error:

@@ -30,6 +30,7 @@ _WORDS = {  # labels of options whose names are not readable
     "gelu": mark("GELU"),
     "gelu_tanh": mark("GELU (tanh)"),
     "silu": mark("SiLU"),
+    "squared_relu": mark("ReLU, squared"),
     "paper": mark("as in the paper"),
     "cosine": mark("cosine"),
     "constant": mark("constant"),

@@ -9,7 +9,11 @@ import pytest
 import transformer_core as tc
 from tests.checkpoints import foreign
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.errors import CheckpointError
+from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS
+from transformer_core.checkpoints.options import Options
+from transformer_core.checkpoints.rotary_options import attention_factor
+from transformer_core.errors import CheckpointError, Message
+from transformer_core.model.rotary import rotary_frequencies
 
 GPT2: dict[str, Any] = {  # the smallest model
     **{"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1},
@@ -122,6 +126,194 @@ def test_models_without_a_preset():
     assert config(SMOL, eos_token_id=[7, 8], pad_token_id=8).pad_id is None  # as Qwen2's generation config has it
 
 
+BART_SIZES: dict[str, Any] = {
+    **{"d_model": 48, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 96, "decoder_ffn_dim": 96},
+    **{"encoder_attention_heads": 3, "decoder_attention_heads": 3, "is_encoder_decoder": True, "num_hidden_layers": 2},
+}
+BERT_SIZES: dict[str, Any] = {
+    **{"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 3, "num_hidden_layers": 2},
+}
+PUBLISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # what files have beside sizes, and what it means
+    "gptj": (
+        {"n_embd": 48, "n_head": 3, "n_layer": 2, "rotary": True, "rotary_dim": 8, "scale_attn_weights": True},
+        {
+            "positions": "rotary_interleaved",
+            "n_rotated": 8,
+            "unembed_bias": True,
+            "attention_bias": "none",
+            "d_ff": 192,
+        },
+    ),
+    "opt": (
+        {"hidden_size": 48, "ffn_dim": 96, "num_attention_heads": 3, "num_hidden_layers": 2, "word_embed_proj_dim": 48}
+        | {"_remove_final_layer_norm": True, "prefix": "</s>", "activation_dropout": 0.0, "layerdrop": 0.0},
+        {"has_final_norm": False, "norm_position": "pre", "pad_id": 1, "activation": "relu"},
+    ),
+    "bloom": (
+        {"n_embed": 48, "n_layer": 2, "num_attention_heads": 3, "n_inner": None, "offset_alibi": 100, "seq_length": 99}
+        | {"masked_softmax_fusion": True, "attention_softmax_in_fp32": True, "bias_dropout_fusion": True},
+        {"max_seq_len": 99, "d_ff": 192, "positions": "alibi", "alibi_scale": 1.0},
+    ),
+    "falcon": (
+        {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "alibi": False, "multi_query": True}
+        | {"new_decoder_architecture": True, "num_kv_heads": 2, "ff_factor": 4, "parallel_attn": True, "bias": False},
+        {"n_kv_heads": 2, "parallel_residual": True, "d_ff": 256},
+    ),
+    "mpt": (
+        {"d_model": 48, "n_heads": 3, "n_layers": 2, "norm_type": "low_precision_layernorm", "learned_pos_emb": True}
+        | {"attn_config": {"alibi": True, "alibi_bias_max": 8, "attn_impl": "torch", "clip_qkv": None, "qk_ln": False}}
+        | {"init_config": {"name": "kaiming_normal_"}, "emb_pdrop": 0, "embedding_fraction": 1.0, "no_bias": True},
+        {"norm": "layer_without_bias", "feed_forward_bias": False, "positions": "alibi"},
+    ),
+    "gpt_bigcode": (
+        {"n_embd": 48, "n_head": 3, "n_layer": 2, "inference_runner": 0, "pad_key_length": True, "multi_query": True}
+        | {"attention_softmax_in_fp32": True, "scale_attention_softmax_in_fp32": True, "validate_runner_input": True},
+        {"n_kv_heads": 1, "activation": "gelu_tanh"},
+    ),
+    "phi3": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 3, "num_hidden_layers": 2}
+        | {"max_position_embeddings": 131072, "original_max_position_embeddings": 4096, "sliding_window": 262144}
+        | {"rope_scaling": {"type": "longrope", "short_factor": [1.0] * 6, "long_factor": [2.0] * 6}}
+        | {"partial_rotary_factor": 0.75, "full_attn_mod": 1, "interpolate_factor": 1, "lm_head_bias": False},
+        {"max_seq_len": 4096, "n_rotated": 12, "rotary_scaling": "longrope", "rotary_pair_factors": (1.0,) * 6},
+    ),
+    "smollm3": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 8}
+        | {"max_position_embeddings": 65536, "max_window_layers": 28, "use_sliding_window": False, "pretraining_tp": 2}
+        | {"rope_theta": 5e6, "no_rope_layer_interval": 4, "layer_types": ["full_attention"] * 8},
+        {"layers_without_rotation": (3, 7), "rotary_base": 5e6, "sliding_window": None, "tie_embeddings": "target"},
+    ),
+    "gemma": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 2}
+        | {"max_position_embeddings": 8192, "head_dim": 256, "hidden_act": "gelu", "hidden_activation": None}
+        | {"num_key_value_heads": 1},
+        {"activation": "gelu_tanh", "d_head": 256, "scale_embeddings": True, "tie_embeddings": "target"},
+    ),
+    "gemma3_text": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 7}
+        | {"max_position_embeddings": 32768, "sliding_window": 512, "sliding_window_pattern": 6, "rope_theta": 1e6}
+        | {"rope_local_base_freq": 10000, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}}
+        | {"cache_implementation": "hybrid", "attn_logit_softcapping": None, "final_logit_softcapping": None},
+        {"layers_without_window": (5,), "rotary_base": 1e6, "rotary_base_in_window": 1e4, "rotary_scaling": "linear"},
+    ),
+    "qwen2": (
+        {"hidden_size": 48, "intermediate_size": 96, "num_attention_heads": 4, "num_hidden_layers": 2}
+        | {"max_position_embeddings": 32768, "num_key_value_heads": 2}
+        | {"rope_scaling": {"factor": 4.0, "original_max_position_embeddings": 32768, "type": "yarn"}},
+        {"rotary_scaling": "yarn", "rotary_scaling_factor": 4.0, "rotary_high_freq_factor": 32.0},
+    ),
+    "bart": (  # bart-large-cnn
+        BART_SIZES
+        | {"add_bias_logits": False, "add_final_layer_norm": False, "normalize_before": False, "classif_dropout": 0.0}
+        | {"normalize_embedding": True, "static_position_embeddings": False, "extra_pos_embeddings": 2, "prefix": " "}
+        | {"force_bos_token_to_be_generated": True, "scale_embedding": False, "decoder_start_token_id": 2},
+        {"norm_position": "post", "embedding_norm": True, "positions": "learned", "bos_id": 2, "unembed_bias": True},
+    ),
+    "mbart": (  # mbart-large-en-ro
+        BART_SIZES
+        | {"add_bias_logits": False, "add_final_layer_norm": True, "normalize_before": True, "scale_embedding": True}
+        | {"normalize_embedding": True, "static_position_embeddings": False, "decoder_start_token_id": 50},
+        {"norm_position": "pre", "embedding_norm": True, "scale_embeddings": True, "bos_id": 50, "pad_id": 1},
+    ),
+    "pegasus": (  # pegasus-xsum
+        BART_SIZES
+        | {"add_bias_logits": False, "add_final_layer_norm": True, "normalize_before": True, "scale_embedding": True}
+        | {"normalize_embedding": False, "static_position_embeddings": True, "extra_pos_embeddings": 1},
+        {"norm_position": "pre", "embedding_norm": False, "positions": "sinusoidal_halves", "bos_id": 0, "pad_id": 0},
+    ),
+    "m2m_100": (  # nllb-200-distilled-600M
+        BART_SIZES | {"activation_function": "relu", "scale_embedding": True, "tokenizer_class": "NllbTokenizer"},
+        {"norm_position": "pre", "positions": "learned", "activation": "relu", "unembed_bias": False, "bos_id": 2},
+    ),
+    "mt5": (
+        {"d_ff": 96, "d_kv": 16, "d_model": 48, "num_heads": 3, "num_layers": 2, "feed_forward_proj": "gated-gelu"}
+        | {"tie_word_embeddings": False, "is_gated_act": True, "dense_act_fn": "gelu_new", "output_past": True},
+        {"gated": True, "activation": "gelu_tanh", "scale_logits": False, "bos_id": 0},
+    ),
+    "t5": (  # the encoder of t5-v1_1-xxl
+        {"architectures": ["T5EncoderModel"], "d_ff": 96, "d_kv": 16, "d_model": 48, "num_heads": 3, "num_layers": 2}
+        | {"feed_forward_proj": "gated-gelu", "is_encoder_decoder": True, "num_decoder_layers": 2},
+        {"architecture": "encoder_only", "n_decoder_layers": 0, "unembed": False},
+    ),
+    "electra": (  # electra-small-generator
+        BERT_SIZES | {"embedding_size": 16, "generator_size": "0.25", "summary_activation": "gelu"},
+        {"d_embed": 16, "embedding_norm": True, "n_segments": 2, "layer_norm_eps": 1e-12},
+    ),
+    "albert": (  # albert-base-v2
+        BERT_SIZES
+        | {"embedding_size": 16, "down_scale_factor": 1, "gap_size": 0, "inner_group_num": 1, "num_hidden_groups": 1}
+        | {"net_structure_type": 0, "num_memory_blocks": 0, "classifier_dropout_prob": 0.1, "hidden_act": "gelu_new"},
+        {"d_embed": 16, "activation": "gelu_tanh", "n_encoder_layers": 2},
+    ),
+    "mpnet": (  # all-mpnet-base-v2
+        BERT_SIZES | {"max_position_embeddings": 514, "relative_attention_num_buckets": 32, "layer_norm_eps": 1e-5},
+        {"max_seq_len": 512, "relative_bias": True, "n_segments": 0, "pad_id": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("model_type", PUBLISHED)
+def test_options_of_published_files(model_type: str):
+    values, expected = PUBLISHED[model_type]
+    read = config({"model_type": model_type, "vocab_size": 99, "bos_token_id": 2, "eos_token_id": 2}, **values)
+    assert {name: getattr(read, name) for name in expected} == expected
+
+
+REFUSED_OF: list[tuple[str, dict[str, Any]]] = [
+    ("gptj", {"rotary": False}),
+    ("gptj", {"rotary_dim": 10**400}),
+    ("opt", {"layer_norm_elementwise_affine": False}),
+    ("bloom", {"apply_residual_connection_post_layernorm": True}),
+    ("falcon", {"parallel_attn": False}),
+    ("bart", {"normalize_before": True}),
+    ("albert", {"num_hidden_groups": 2}),
+    ("mpnet", {"hidden_act": "relu"}),
+    ("falcon", {"new_decoder_architecture": False, "num_ln_in_parallel_attn": 2}),
+    ("falcon", {"rope_scaling": {"rope_type": "yarn", "factor": 2.0}}),
+    ("mpt", {"attn_config": {"clip_qkv": 6.0}}),
+    ("mpt", {"attn_config": {"alibi_bias_max": 16}}),
+    ("phi3", {"rope_scaling": {"type": "longrope", "short_factor": ["1"], "long_factor": [2.0]}}),
+    ("smollm3", {"no_rope_layers": [1, 0]}),
+]
+
+
+@pytest.mark.parametrize(("model_type", "change"), REFUSED_OF)
+def test_other_options_of_these_families_are_refused_by_name(model_type: str, change: dict[str, Any]):
+    values = {"model_type": model_type, "vocab_size": 99, "bos_token_id": 2, "eos_token_id": 2}
+    ((name, value),) = [*change.items()][-1:]
+    names = (
+        "rope_type|rotary_pair_factors"
+        if name == "rope_scaling"
+        else "|".join(value)
+        if name == "attn_config"
+        else name
+    )
+    with pytest.raises(CheckpointError, match=names):
+        config({**values, **PUBLISHED[model_type][0]}, **change)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "change"),
+    [
+        ("granite", {"residual_multiplier": 0}),
+        ("granite", {"logits_scaling": -1.0}),
+        ("cohere", {"logit_scale": 0.0}),
+        ("gemma2", {"query_pre_attn_scalar": "256"}),
+    ],
+)
+def test_a_constant_that_is_not_above_zero_is_refused_by_name(model_type: str, change: dict[str, Any]):
+    (name,) = change
+    with pytest.raises(CheckpointError, match=f"{name} = .* expected a number"):
+        FAMILIES[model_type].of_file(change, where="config.json")
+
+
+def test_constants_in_the_weights_are_noted():
+    for model_type, is_noted in {"granite": True, "gemma": True, "llama": False}.items():
+        notes: list[Message] = []
+        FAMILIES[model_type].config({**SMOL, "model_type": model_type}, on_note=notes.append)
+        assert (CONSTANTS_IN_WEIGHTS in notes) == is_noted
+
+
 def test_modernbert():
     """Warner et al. 2024, table 4: every third layer sees everything, the others 128 tokens around."""
     model = config(MODERNBERT)
@@ -174,7 +366,7 @@ def test_the_original_length_of_rotation_defaults_to_that_of_the_model():
         assert config(SMOL, rope_scaling={**rope, **inside}, **beside).rotary_original_len == expected
 
 
-def test_a_window_in_every_layer_is_read_and_in_some_refused():
+def test_a_window_in_every_layer_or_in_some_is_read():
     mistral = {**SMOL, "model_type": "mistral"}
     for options, window in (({}, 4096), ({"sliding_window": None}, None), ({"sliding_window": 7}, 7)):
         assert config(mistral, **options).sliding_window == window
@@ -184,29 +376,37 @@ def test_a_window_in_every_layer_is_read_and_in_some_refused():
     assert config(qwen, max_window_layers=24).sliding_window is None
     usual = {name: value for name, value in qwen.items() if name != "max_window_layers"}  # 28
     assert config(usual, num_hidden_layers=28).sliding_window is None
-    for changes, message in (
-        ({**qwen, "max_window_layers": 12}, r"max_window_layers = 12 is not supported; .* in all layers or in none"),
-        ({**usual, "num_hidden_layers": 29}, "in all layers or in none"),
-        ({**qwen, "layer_types": ["full_attention", "sliding_attention"] * 12}, r"layer_types = \['full_attention', "),
+    some = config(qwen, max_window_layers=22)
+    assert (some.sliding_window, some.layers_without_window, some.rotary_base_in_window) == (100, (*range(22),), 1e6)
+    assert config(usual, num_hidden_layers=29).layers_without_window == (*range(28),)
+    kinds = ["full_attention", "sliding_attention"] * 12
+    assert config(qwen, layer_types=kinds).layers_without_window == (*range(0, 24, 2),)
+    for changes in (
+        *({"layer_types": value} for value in (kinds[:3], ["chunked_attention"] * 24, "full_attention")),
+        {"layer_types": kinds, "use_sliding_window": False},
+        {"layer_types": kinds, "rope_scaling": {"rope_type": "linear", "factor": 2.0}},
     ):
-        with pytest.raises(CheckpointError, match=message):
-            config(changes)
+        with pytest.raises(CheckpointError, match=r"layer_types = .* each layer|rope_parameters = .* in some layers"):
+            config(qwen, **changes)
 
 
 REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [  # the option is named
-    (GPT2, [{"scale_attn_by_inverse_layer_idx": True}, {"add_cross_attention": True}, {"activation_function": "mish"}]),
-    (GPT2, [{"n_embd": "768"}, {"n_layer": None}, {"n_head": 5}]),
+    (GPT2, [{"scale_attn_by_inverse_layer_idx": 1}, {"add_cross_attention": True}, {"activation_function": "mish"}]),
+    (GPT2, [{"n_embd": "768"}, {"n_layer": None}, {"n_head": 5}, {"n_inner": 10**400}]),
     (BERT, [{"position_embedding_type": "relative_key"}, {"is_decoder": True}]),
     (BERT, [{"hidden_act": "tanh"}, {"embedding_size": 128}]),
-    (MODERNBERT, [{"layer_types": ["sliding_attention", "full_attention"] * 11}, {"classifier_activation": "relu"}]),
+    (MODERNBERT, [{"layer_types": ["sliding_attention"] * 21}, {"classifier_activation": "relu"}]),
+    (MODERNBERT, [{"hidden_activation": "relu"}]),
+    ({**BERT, "model_type": "roberta"}, [{"hidden_act": "relu"}]),
     (MODERNBERT, [{"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, {"classifier_bias": True}]),
     (MARIAN, [{"share_encoder_decoder_embeddings": False}, {"tie_word_embeddings": False}]),
     (MARIAN, [{"static_position_embeddings": False}, {"normalize_embedding": True}, {"normalize_before": True}]),
     (MARIAN, [{"decoder_vocab_size": 60000}, {"decoder_ffn_dim": 1024}, {"decoder_attention_heads": 4}]),
     (T5, [{"feed_forward_proj": "gated-mish"}, {"dense_act_fn": "tanh"}, {"is_decoder": True}]),
-    (T5, [{"is_encoder_decoder": False}, {"scalable_attention": True}]),
+    (T5, [{"scalable_attention": True}]),
+    ({"model_type": "gpt_neo", "vocab_size": 99, "hidden_size": 8}, [{"attention_types": 3}]),
     (SMOL, [{"rope_parameters": {"full_attention": {"rope_theta": 1e4}}}, {"rope_scaling": 2.0}]),
-    (SMOL, [{"partial_rotary_factor": 0.5}, {"rope_interleaved": True}, {"hidden_act": "relu2"}]),
+    (SMOL, [{"partial_rotary_factor": 0.5}, {"rope_interleaved": True}, {"hidden_act": "mish"}]),
     (SMOL, [{"rms_norm_eps": "x"}, {"tie_word_embeddings": "yes"}, {"eos_token_id": "x"}]),
     (SMOL, [{"residual_multiplier": 0.2}, {"quantization_config": {"bits": 4}}]),
 ]
@@ -220,10 +420,42 @@ def test_what_is_not_computed_here_is_refused(published: dict[str, Any], changes
             config(published, **change)
 
 
+YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 64}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"mscale": 0.7, "mscale_all_dim": 1.2},
+        {"mscale": 0.7},
+        {"attention_factor": 1.3, "beta_fast": 4.0, "beta_slow": 0.5},
+        {"factor": 0.5},
+        {"original_max_position_embeddings": 4},  # all pairs turn less than once
+        {"original_max_position_embeddings": 10**6, "factor": 2.0},
+        {"beta_fast": 1.001},  # one pair
+    ],
+)
+def test_yarn_has_the_frequencies_and_the_factor_of_the_library(changes: dict[str, float]):
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    theirs = foreign.library().LlamaConfig(hidden_size=64, num_attention_heads=2, rope_parameters={**YARN, **changes})
+    frequencies, factor = ROPE_INIT_FUNCTIONS["yarn"](theirs)
+    values = theirs.to_dict()
+    assert rotary_frequencies(config(values)).tolist() == pytest.approx(frequencies.tolist(), rel=1e-5)
+    assert attention_factor(Options(values, where="")) == {"attention_factor": pytest.approx(factor)}
+
+
+def test_dynamic_scaling_is_none_up_to_the_length_in_training():
+    dynamic, plain = ({"rope_type": kind, "rope_theta": 500.0, "factor": 4.0} for kind in ("dynamic", "default"))
+    assert config(SMOL, rope_scaling=dynamic) == config(SMOL, rope_scaling=plain)
+
+
 def test_kinds_of_rotation_that_are_not_known():
     for rope, message in (
-        ({"type": "dynamic", "factor": 2.0}, "type = 'dynamic' is not supported"),
-        ({"rope_type": "yarn", "factor": 2.0}, "supported are default, linear, llama3"),
+        ({"type": "longrope", "factor": 2.0}, "type = 'longrope' is not supported"),
+        ({"rope_type": "axial", "factor": 2.0}, "supported are default, linear, llama3, yarn, dynamic"),
+        ({"rope_type": "yarn", "factor": 2.0, "truncate": False}, "truncate = False is not supported"),
         ({"type": "linear"}, "rope_scaling lacks factor"),
     ):
         with pytest.raises(CheckpointError, match=message):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from tests.checkpoints import foreign
+from tests.checkpoints.small import MAX_POSITIONS
 from transformer_core.checkpoints.convert import convert
 from transformer_core.errors import CheckpointError
 from transformer_core.model.positions import sinusoidal_table
@@ -50,7 +51,15 @@ def t5(weights: Weights) -> Weights:
     return weights | {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": torch.ones(8, 3)}
 
 
-@pytest.mark.parametrize("older", [gpt2, bert, llama, t5])
+def gpt_neo(weights: Weights) -> Weights:
+    """Without a prefix, and with the mask of each layer."""
+    bare = {key.removeprefix("transformer."): weight for key, weight in weights.items()}
+    causal = torch.ones(1, 1, 24, 24, dtype=torch.uint8).tril()
+    masks = (causal, causal.triu(-3), causal.triu(-3))  # two layers have a window of 4
+    return bare | {f"h.{i}.attn.attention.bias": mask for i, mask in enumerate(masks)}
+
+
+@pytest.mark.parametrize("older", [gpt2, bert, llama, t5, gpt_neo])
 def test_they_give_the_same_numbers(older: Callable[[Weights], Weights], folder_of: FolderOf):
     name = older.__name__
     values, weights = foreign.read(folder_of(name))
@@ -87,10 +96,10 @@ def test_segments_of_bert_are_the_librarys(folder_of: FolderOf):
 def test_stored_positions_of_marian_are_accepted_if_they_are_the_computed_ones(folder_of: FolderOf):
     values, weights = foreign.read(folder_of("marian"))
     theirs = foreign.theirs("marian", folder_of("marian")).model.decoder.embed_positions.weight.detach()
-    assert theirs.shape == (24, 36)
+    assert theirs.shape == (MAX_POSITIONS, 36)
     for dtype in (torch.float32, torch.bfloat16):
         convert(values, {**weights, STORED: theirs.to(dtype)}, where="marian")
-    for table in (sinusoidal_table(24, 36, "interleaved"), torch.zeros(24)):
+    for table in (sinusoidal_table(MAX_POSITIONS, 36, "interleaved"), torch.zeros(24)):
         with pytest.raises(CheckpointError, match=f"'{STORED}' has unexpected values .sinusoidal positions"):
             convert(values, {**weights, STORED: table}, where="somewhere")
 
@@ -104,8 +113,11 @@ def test_a_head_of_its_own_of_t5_counts_whatever_config_json_says(folder_of: Fol
     assert convert(values, without, where="t5").config.tie_embeddings == "three_way"
 
 
-def test_an_encoder_of_t5_alone_is_refused(folder_of: FolderOf):
+def test_an_encoder_of_t5_alone_is_that_of_the_whole(folder_of: FolderOf):
+    """Its config.json may still describe both stacks."""
     values, weights = foreign.read(folder_of("t5"))
-    encoder = {key: weight for key, weight in weights.items() if not key.startswith("decoder")}
-    with pytest.raises(CheckpointError, match=r"\(saved as T5EncoderModel\) lacks the weight 'decoder\."):
-        convert({**values, "architectures": ["T5EncoderModel"]}, encoder, where="somewhere")
+    alone = {key: weight for key, weight in weights.items() if not key.startswith("decoder")}
+    encoder = convert({**values, "architectures": ["T5EncoderModel"]}, alone, where="somewhere")
+    tokens = foreign.batch("t5")[0]
+    assert encoder.config.architecture == "encoder_only" and not encoder.config.unembed
+    assert torch.equal(encoder.final_states(tokens), convert(values, weights, where="somewhere").encode(tokens))

@@ -153,6 +153,7 @@ REFUSALS: dict[str, tuple[str, Callable[[], object]]] = {
     "two stacks": (SHARED_HEADS, lambda: with_decoys(varied_model("no norm"), 1)),
     "groups": (SHARED_HEADS, lambda: with_duplicate(varied_model("encoder, buckets, groups"), 0, 0)),
     "slopes": (SHARED_HEADS, lambda: permuted_heads(varied_model("decoder, alibi, window"), 0, [0, 1, 2])),
+    "gains by head": (SHARED_HEADS, lambda: permuted_heads(varied_model("decoder, q/k norm"), 0, [0, 1, 2])),
     "no head": (NOT_THERE, lambda: with_duplicate(H, 0, 2)),
     "below 0": (NOT_THERE, lambda: with_duplicate(H, 0, -1)),
     "half an order": ("name each head from 0 to 1 once", lambda: permuted_heads(H, 0, [0])),

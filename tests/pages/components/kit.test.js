@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { shownStep } from "../../../pages/components/kit/channel.js";
-import { unpack } from "../../../pages/components/kit/packing.js";
-import { fixed, probability, scientific, short, significant } from "../../../pages/components/kit/numbers.js";
-import { say, sayNumber } from "../../../pages/components/kit/say.js";
-import { SharedValue } from "../../../pages/components/kit/shared_value.js";
+import { shownStep } from "../../../headlight/components/kit/channel.js";
+import { unpack } from "../../../headlight/components/kit/packing.js";
+import { fixed, probability, scientific, short, significant } from "../../../headlight/components/kit/numbers.js";
+import { say, sayNumber } from "../../../headlight/components/kit/say.js";
+import { SharedValue } from "../../../headlight/components/kit/shared_value.js";
 
 test("values are put into a text; what has none stays as it is", () => {
   assert.equal(say("{n} of {m}, {n}", { n: 0, m: "x" }), "0 of x, 0");

@@ -9,10 +9,12 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+import headlight
 from headlight.language import add_catalogues, messages
 from pages.components import modules
 
 FOLDER = Path(modules.__file__).parent
+SHARED = Path(headlight.__file__).with_name("components")
 IMPORTED = re.compile(r'from "(\.[^"]+)"|"(\./[^"]+\.css|\.\./[^"]+\.css)"')
 
 
@@ -25,7 +27,7 @@ def client() -> TestClient:
 
 
 def test_no_color_is_written_into_a_style():
-    for path in FOLDER.rglob("*.css"):
+    for path in (*FOLDER.rglob("*.css"), *SHARED.rglob("*.css")):
         assert not re.search(r"#[0-9a-fA-F]{3,8}\b", path.read_text(encoding="utf-8")), path  # they are the theme's
 
 
@@ -52,13 +54,16 @@ def test_only_modules_and_styles_have_an_address(client: TestClient):
 
 
 def test_each_language_has_its_words(client: TestClient):
-    text = client.get(modules.address(FOLDER / "kit" / "language.js", "de")).text
+    text = client.get(modules.address(FOLDER, "de").replace("pages/components", modules.LANGUAGE)).text
     pattern = r"^export const LANGUAGE = (.*);\nexport const WORDS = (.*);\nexport const FORMS = (.*);\n$"
     ((language, words, forms),) = re.findall(pattern, text)
     assert json.loads(language) == "de"
     german = messages("de")
     assert all(german[english] == actual for english, actual in json.loads(words).items())
-    actual = re.findall(r'\bsay\("([^"]+)"', "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.js")))
+    actual = re.findall(
+        r'\bsay\("([^"]+)"',
+        "".join(path.read_text(encoding="utf-8") for of in (FOLDER, SHARED) for path in of.rglob("*.js")),
+    )
     assert len(actual) > 50
     assert {text for text in actual if text in german} <= json.loads(words).keys()
     counted = json.loads(forms)["1 token is more probable"]

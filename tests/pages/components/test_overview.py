@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.measure_texts import MEASURE_TEXTS
 from headlight.language import add_catalogues, speaking
 from pages.components.mounting import packed
 from pages.components.overview import FilmStrip, MeasuredHeads, Pictures, head_overview
 from pages.languages import CATALOGUES
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.view.chosen_head import HeadChoice
 from pages.shared.view.fields import Kept
 from tests.pages.learn.bare import drawn_bare, unpacked

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { between, boxOf, Canvas, isNear, random, read } from "../canvas.js";
 import { FORBIDDEN, SCALES } from "./overview/heads.js";
-import { paint } from "../../../pages/components/overview/thumbnails.js";
+import { paint } from "../../../headlight/components/overview/thumbnails.js";
 
 const DIVIDER = "#ff0000";
 

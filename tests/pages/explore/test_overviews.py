@@ -51,7 +51,7 @@ def test_a_layer_with_a_window_is_drawn_with_its_own_mask():
     tokenizer = tc.train_tokenizer(GAPS, kind="word", mask=True)
     shape = {"d_model": 16, "d_ff": 16, "n_heads": 2, "n_encoder_layers": 3, "n_decoder_layers": 0, "max_seq_len": 40}
     config: dict[str, Any] = {"architecture": "encoder_only", "tie_embeddings": "target", **shape}
-    windows = {"sliding_window": 2, "full_attention_every": 2}
+    windows = {"sliding_window": 2, "layers_without_window": (0, 2)}
     model = tc.build(tc.ModelConfig(vocab_size=tokenizer.vocab_size, **config, **windows), seed=0).eval()
     model_run = run_text(model, tokenizer, GAPS[0])
     n = len(model_run.source)

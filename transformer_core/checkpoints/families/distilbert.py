@@ -58,4 +58,4 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-FAMILIES = (Family(model_type="distilbert", read=read, keys=keys, head=HEAD, needs_head=False, prefix="distilbert."),)
+FAMILIES = (Family(model_type="distilbert", read=read, keys=keys, head=HEAD, prefix="distilbert."),)

@@ -1,6 +1,6 @@
 """GPT-2: decoder-only, pre-norm, learned positions; q, k and v in one matrix, and matrices stored as [in, out]."""
 
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module, scaled
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -14,9 +14,7 @@ def read(options: Options) -> ModelConfig:
 
     Source: Radford et al. 2019, sec. 2.3, and the library's class.
     """
-    options.must_be(
-        "scale_attn_by_inverse_layer_idx", False, Message("scores are scaled in the same way in all layers")
-    )
+    options.switch("scale_attn_by_inverse_layer_idx", False)  # in the weights
     options.must_be("add_cross_attention", False, Message("cross-attention is only supported together with an encoder"))
     options.idle("reorder_and_upcast_attn", "summary_activation")
     vocab_size, d_model = options.whole("vocab_size"), options.whole("n_embd")
@@ -38,7 +36,12 @@ def read(options: Options) -> ModelConfig:
     )
 
 
-def keys(config: ModelConfig) -> tuple[Entry, ...]:
+def beyond_config(options: Options) -> dict[str, bool]:
+    """Return whether the scores of layer i are divided by i + 1, as in Mistral's GPT-2 (Karamcheti et al. 2021)."""
+    return {"divides_by_layer": options.switch("scale_attn_by_inverse_layer_idx", False)}
+
+
+def keys(config: ModelConfig, *, divides_by_layer: bool = False) -> tuple[Entry, ...]:
     """Return the entries of a GPT-2."""
     entries = [
         *embeddings(config, "transformer.wte.weight", head=HEAD),
@@ -55,7 +58,10 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
             *conv1d(f"{theirs}.mlp.c_fc", f"{ours}.mlp.up"),
             *conv1d(f"{theirs}.mlp.c_proj", f"{ours}.mlp.down"),
         ]
-    return tuple(entries)
+    if not divides_by_layer:
+        return tuple(entries)
+    queries = [(i, f"decoder.blocks.{i}.self_attn.q") for i in range(config.n_decoder_layers)]
+    return scaled(entries, {f"{q}.{part}": 1 / (i + 1) for i, q in queries for part in ("weight", "bias")})
 
 
 def conv1d(theirs: str, *ours: str) -> tuple[Entry, Entry]:
@@ -67,4 +73,6 @@ def conv1d(theirs: str, *ours: str) -> tuple[Entry, Entry]:
     )
 
 
-FAMILIES = (Family(model_type="gpt2", read=read, keys=keys, head=HEAD, prefix="transformer."),)
+FAMILIES = (
+    Family(model_type="gpt2", read=read, keys=keys, head=HEAD, prefix="transformer.", beyond_config=beyond_config),
+)

@@ -2,13 +2,13 @@
 
 from torch import Tensor
 
-from transformer_core.checkpoints.families.llama import read_rotary
 from transformer_core.checkpoints.family import Cut, Entry, Family, decoder_only, embeddings, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.checkpoints.rotary_options import read_rotary
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
-HEAD = "embed_out.weight"
+HEAD = "embed_out.weight"  # in files; "lm_head.weight" in memory
 
 
 def read(options: Options) -> ModelConfig:
@@ -64,4 +64,8 @@ def head_by_head(n_heads: int) -> Cut:
     return cut
 
 
-FAMILIES = (Family(model_type="gpt_neox", read=read, keys=keys, head=HEAD, prefix="gpt_neox."),)
+FAMILIES = (
+    Family(
+        model_type="gpt_neox", read=read, keys=keys, head=HEAD, prefix="gpt_neox.", renamed={"lm_head.": "embed_out."}
+    ),
+)

@@ -1,12 +1,12 @@
 """MarianMT: the paper's encoder-decoder, in a thousand translation models; sinusoidal positions in halves."""
 
-import torch
+from typing import Any
 
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module, only_row
+from transformer_core.checkpoints.family import Entry, Family, embeddings, module, only_row
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
-from transformer_core.config import ModelConfig
+from transformer_core.checkpoints.sinusoids import stored_positions
+from transformer_core.config import ModelConfig, Positions
 from transformer_core.errors import Message
-from transformer_core.model.positions import sinusoidal_table
 
 SHARED = "model.shared.weight"
 COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
@@ -18,7 +18,43 @@ def read(options: Options) -> ModelConfig:
 
     Source: Junczys-Dowmunt et al. 2018, and the library's class.
     """
-    vocab_size, d_model = options.whole("vocab_size"), options.whole("d_model")
+    vocab_size = options.whole("vocab_size")
+    options.must_be("share_encoder_decoder_embeddings", True, Message("source and target must share one vocabulary"))
+    options.must_be(
+        "decoder_vocab_size",
+        vocab_size,
+        Message("source and target must share one vocabulary; vocab_size = {n}", n=vocab_size),
+    )
+    pad = options.token("pad_token_id", vocab_size - 1)
+    start = options.token("decoder_start_token_id")
+    return read_kin(
+        options,
+        positions="sinusoidal_halves",
+        pad_id=pad,
+        bos_id=pad if start is None else start,
+        eos_id=options.token("eos_token_id", 0),
+    )
+
+
+def read_kin(
+    options: Options,
+    *,
+    positions: Positions,
+    activation: str = "gelu",
+    scale_embeddings: bool = False,
+    dropout_pattern: float = 0.0,
+    **fields: Any,
+) -> ModelConfig:
+    """Return the configuration of a MarianMT or one of the BARTs.
+
+    Args:
+        options: the model's options.
+        positions: sinusoidal or learned.
+        activation: the default.
+        scale_embeddings: the default.
+        dropout_pattern: the default.
+        fields: others of `ModelConfig`.
+    """
     d_ff, n_heads = options.whole("encoder_ffn_dim"), options.whole("encoder_attention_heads")
     options.must_be(
         "decoder_ffn_dim",
@@ -30,50 +66,46 @@ def read(options: Options) -> ModelConfig:
         n_heads,
         Message("both stacks must have the same number of heads; encoder_attention_heads = {n}", n=n_heads),
     )
-    options.must_be("share_encoder_decoder_embeddings", True, Message("source and target must share one vocabulary"))
-    options.must_be(
-        "decoder_vocab_size",
-        vocab_size,
-        Message("source and target must share one vocabulary; vocab_size = {n}", n=vocab_size),
-    )
-    options.must_be("tie_word_embeddings", True, Message("encoder and decoder must share one embedding"))
-    options.must_be("static_position_embeddings", True, Message("only sinusoidal positions are supported"))
-    for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm", "add_bias_logits"):
-        options.must_be(name, False, Message("the transformers library has no such model"))
-    options.must_be("is_encoder_decoder", True, Message("only encoder-decoder models are supported"))
-    options.idle("num_hidden_layers", "extra_pos_embeddings", "encoder_layerdrop", "decoder_layerdrop")
-    options.idle("activation_dropout")
-    pad = options.token("pad_token_id", vocab_size - 1)
-    start = options.token("decoder_start_token_id")
-    return ModelConfig(
+    config = ModelConfig(
         architecture="encoder_decoder",
-        vocab_size=vocab_size,
-        d_model=d_model,
+        vocab_size=options.whole("vocab_size"),
+        d_model=options.whole("d_model"),
         d_ff=d_ff,
         n_heads=n_heads,
         n_encoder_layers=options.whole("encoder_layers"),
         n_decoder_layers=options.whole("decoder_layers"),
         max_seq_len=options.whole("max_position_embeddings", 1024),
-        positions="sinusoidal_halves",
+        positions=positions,
         layer_norm_eps=1e-5,
-        activation=options.choice("activation_function", ACTIVATIONS, "gelu"),
-        scale_embeddings=options.switch("scale_embedding", False),
+        activation=options.choice("activation_function", ACTIVATIONS, activation),
+        scale_embeddings=options.switch("scale_embedding", scale_embeddings),
         tie_embeddings="three_way",
-        unembed_bias=True,
         dropout=options.number("dropout", 0.1),
-        dropout_pattern=options.number("attention_dropout", 0.0),
-        pad_id=pad,
-        bos_id=pad if start is None else start,
-        eos_id=options.token("eos_token_id", 0),
+        dropout_pattern=options.number("attention_dropout", dropout_pattern),
+        **{"unembed_bias": True, **fields},
     )
+    options.must_be("tie_word_embeddings", True, Message("encoder and decoder must share one embedding"))
+    is_pre_norm = config.norm_position == "pre"
+    for name, value in (
+        ("normalize_before", is_pre_norm),
+        ("add_final_layer_norm", is_pre_norm),
+        ("normalize_embedding", config.embedding_norm),
+        ("static_position_embeddings", positions == "sinusoidal_halves"),
+        ("add_bias_logits", False),
+    ):
+        options.must_be(name, value, Message("the transformers library has no such model"))
+    options.must_be("is_encoder_decoder", True, Message("only encoder-decoder models are supported"))
+    options.must_be("is_decoder", False, Message("only encoder-decoder models are supported"))
+    options.idle("num_hidden_layers", "extra_pos_embeddings", "encoder_layerdrop", "decoder_layerdrop")
+    options.idle("activation_dropout")
+    return config
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return the entries of a MarianMT."""
-    entries = [
-        *embeddings(config, SHARED, head=HEAD, copies=COPIES),
-        Entry("final_logits_bias", ("unembed.bias",), only_row),
-    ]
+    """Return the entries of a MarianMT, or of a BART without its positions and further normalizations."""
+    entries = [*embeddings(config, SHARED, head=HEAD, copies=COPIES)]
+    if config.unembed_bias:
+        entries += [Entry("final_logits_bias", ("unembed.bias",), only_row)]
     for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
         for i in range(n_layers):
             theirs, ours = f"model.{stack}.layers.{i}", f"{stack}.blocks.{i}"
@@ -99,27 +131,5 @@ def attention(theirs: str, ours: str) -> tuple[Entry, ...]:
     )
 
 
-def is_sinusoidal(table: torch.Tensor, config: ModelConfig) -> bool:
-    """Return whether a stored table of positions is the one that this core computes, up to half precision."""
-    if table.ndim != 2 or table.shape[1] != config.d_model:
-        return False
-    computed = sinusoidal_table(table.shape[0], config.d_model, "halves")
-    return torch.allclose(table.cpu().float(), computed, atol=1e-5 if table.dtype == torch.float32 else 5e-3)
-
-
-FAMILIES = (
-    Family(
-        model_type="marian",
-        read=read,
-        keys=keys,
-        head=HEAD,
-        prefix="model.",
-        ignored=(
-            Ignored(
-                r"model\.(encoder|decoder)\.embed_positions\.weight",
-                Message("sinusoidal positions, which are recomputed"),
-                is_sinusoidal,
-            ),
-        ),
-    ),
-)
+STORED_POSITIONS = stored_positions(f"model.{stack}.embed_positions.weight" for stack in ("encoder", "decoder"))
+FAMILIES = (Family(model_type="marian", read=read, keys=keys, head=HEAD, prefix="model.", ignored=STORED_POSITIONS),)

@@ -1,14 +1,24 @@
 """ModernBERT: encoder-only, pre-norm, gated, rotary positions; two of three layers have a sliding window."""
 
-from torch import Tensor, zeros
-
-from transformer_core.checkpoints.family import JUDGES, Entry, Family, Ignored, embeddings, encoder_only, fused, module
+from transformer_core.checkpoints.family import (
+    FULL,
+    JUDGES,
+    WINDOW,
+    Entry,
+    Family,
+    Ignored,
+    embeddings,
+    encoder_only,
+    fused,
+    module,
+    windows,
+    zero_bias,
+)
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
 HEAD = "decoder.weight"
-FULL, WINDOW = "full_attention", "sliding_attention"
 
 
 def read(options: Options) -> ModelConfig:
@@ -20,14 +30,20 @@ def read(options: Options) -> ModelConfig:
     options.idle("classifier_pooling", "classifier_dropout", "deterministic_flash_attn", "sparse_pred_ignore_index")
     options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a dropout rate of training
     activation = options.choice("hidden_activation", ACTIVATIONS, "gelu")
-    options.must_be("classifier_activation", "gelu", Message("the masked-token head only supports GELU"))
+    if options.choice("classifier_activation", ACTIVATIONS, "gelu") != activation:
+        raise options.error("hidden_activation", Message("classifier_activation, of the head, must be the same"))
     n_layers, every = options.n_layers("num_hidden_layers"), options.whole("global_attn_every_n_layers", 3)
-    kinds = options.value("layer_types", [WINDOW if i % every else FULL for i in range(n_layers)])
-    every = next((i for i, kind in enumerate(kinds) if i and kind == FULL), n_layers)
-    if kinds != [WINDOW if i % every else FULL for i in range(n_layers)]:
-        raise options.error(
-            "layer_types", Message("full attention is only supported in every n-th layer, starting with the first")
-        )
+    window = options.whole("local_attention", 128) // 2 + 1  # the query, and half the window on either side
+    usual = range(0, n_layers, every) if every > 0 else ()
+    fields = windows(options, n_layers, window, usual=usual)
+    base, base_in_window = (
+        _base(options, FULL, "global_rope_theta", 160_000.0),
+        _base(options, WINDOW, "local_rope_theta", 10_000.0),
+    )
+    if fields.get("layers_without_window"):
+        fields["rotary_base_in_window"] = base_in_window
+    elif fields:
+        base = base_in_window
     has_bias = options.switch("mlp_bias", False)
     return encoder_only(
         vocab_size=options.whole("vocab_size"),
@@ -37,8 +53,8 @@ def read(options: Options) -> ModelConfig:
         n_encoder_layers=n_layers,
         max_seq_len=options.whole("max_position_embeddings", 8192),
         positions="rotary_halves",
-        rotary_base=_base(options, FULL, "global_rope_theta", 160_000.0),
-        rotary_base_in_window=_base(options, WINDOW, "local_rope_theta", 10_000.0),
+        rotary_base=base,
+        **fields,
         norm="layer" if options.switch("norm_bias", False) else "layer_without_bias",
         norm_position="pre",
         first_norm=False,
@@ -47,8 +63,6 @@ def read(options: Options) -> ModelConfig:
         gated=True,
         feed_forward_bias=has_bias,
         attention_bias="all" if options.switch("attention_bias", False) else "none",
-        sliding_window=options.whole("local_attention", 128) // 2 + 1,  # the query, and half the window on either side
-        full_attention_every=every,
         tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
         unembed_bias=options.switch("decoder_bias", True),
         dropout=options.number("mlp_dropout", 0.0),
@@ -81,9 +95,8 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
             *module(f"{theirs}.mlp.Wo", f"{ours}.mlp.down", network),
         ]
     if config.unembed:
-        dense = ("unembed_transform.linear.weight", "unembed_transform.linear.bias")
         entries += [
-            Entry("head.dense.weight", dense, _without_bias),
+            zero_bias("head.dense", "unembed_transform.linear"),
             *module("head.norm", "unembed_transform.norm", norm),
         ]
         entries += [Entry("decoder.bias", ("unembed.bias",))] if config.unembed_bias else []
@@ -97,11 +110,6 @@ def _base(options: Options, kind: str, older: str, default: float) -> float:
     return rope.number("rope_theta", options.number(older, default))
 
 
-def _without_bias(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the weight of a layer without bias, and a bias of zeros."""
-    return weight, zeros(weight.shape[0], dtype=weight.dtype, device=weight.device)
-
-
 FAMILIES = (
     Family(
         model_type="modernbert",
@@ -109,7 +117,6 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="model.",
-        needs_head=False,
         ignored=(Ignored(r"head\.(dense|norm)\.(weight|bias)", JUDGES.reason),),
     ),
 )

@@ -4,6 +4,7 @@ from transformer_core.checkpoints.families import bert
 from transformer_core.checkpoints.family import Entry, Family, embeddings, module
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
 
 HEAD = "lm_head.decoder.weight"
 
@@ -13,6 +14,7 @@ def read(options: Options) -> ModelConfig:
 
     Source: Liu et al. 2019, sec. 2 and 4, and the library's class.
     """
+    options.must_be("hidden_act", "gelu", Message("the masked-token head only supports GELU"))
     return bert.read_kin(options, pad_id=1, n_unused_positions=n_unused_positions)
 
 
@@ -41,6 +43,6 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 FAMILIES = tuple(
-    Family(model_type=model_type, read=read, keys=keys, head=HEAD, needs_head=False, prefix="roberta.")
+    Family(model_type=model_type, read=read, keys=keys, head=HEAD, prefix="roberta.")
     for model_type in ("roberta", "xlm-roberta", "camembert")  # the same model with other vocabularies
 )

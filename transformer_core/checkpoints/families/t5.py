@@ -1,4 +1,6 @@
-"""T5 and its version 1.1, such as Flan-T5: relative position buckets, RMS norm, no biases, no scaling."""
+"""T5, its version 1.1, such as Flan-T5, and mT5: relative position buckets, RMS norm, no biases, no scaling."""
+
+from dataclasses import replace
 
 from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
@@ -10,6 +12,8 @@ COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 HEAD = "lm_head.weight"
 ATTENTION = (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out"))
 
+_ENCODERS = ("EncoderModel", "ForTokenClassification")  # endings of the library's classes that have no decoder
+
 _FORMS = {  # of the feed-forward network: whether it is gated, and its activation
     **{name: (False, activation) for name, activation in ACTIVATIONS.items()},
     **{f"gated-{name}": (True, activation) for name, activation in ACTIVATIONS.items()},
@@ -17,7 +21,7 @@ _FORMS = {  # of the feed-forward network: whether it is gated, and its activati
 }
 
 
-def read(options: Options) -> ModelConfig:
+def read_t5(options: Options) -> ModelConfig:
     """Return our configuration of a T5.
 
     The weights decide whether the output layer is tied. `tie_word_embeddings` only decides whether final states are
@@ -25,14 +29,36 @@ def read(options: Options) -> ModelConfig:
 
     Source: Raffel et al. 2020, sec. 2.1, Shazeer 2020 for v1.1, and the library's class.
     """
-    options.must_be("is_decoder", False, Message("only encoder-decoder models are supported"))
-    options.must_be("is_encoder_decoder", True, Message("only encoder-decoder models are supported"))
-    is_gated, activation = options.choice("feed_forward_proj", _FORMS, "relu")
+    start = options.token("decoder_start_token_id")
     scale_logits = options.switch("tie_word_embeddings", True)
+    return read(
+        options,
+        form="relu",
+        start=start,
+        scale_logits=options.switch("scale_decoder_outputs", scale_logits),
+    )
+
+
+def read_mt5(options: Options) -> ModelConfig:
+    """Return our configuration of an mT5 (Xue et al. 2021, sec. 3.2): a T5 v1.1 of many languages."""
+    options.idle("tie_word_embeddings")
+    return read(options, form="gated-gelu", start=options.token("decoder_start_token_id", 0), scale_logits=False)
+
+
+def read(options: Options, *, form: str, start: int | None, scale_logits: bool) -> ModelConfig:
+    """Return the configuration of one of these models, or of its encoder alone.
+
+    Args:
+        options: the model's options.
+        form: the default of `feed_forward_proj`.
+        start: the decoder's first token; None: padding.
+        scale_logits: as in `ModelConfig`.
+    """
+    options.must_be("is_decoder", False, Message("decoders are only supported together with an encoder"))
+    is_gated, activation = options.choice("feed_forward_proj", _FORMS, form)
     n_layers = options.whole("num_layers")
     pad = options.token("pad_token_id", 0)
-    start = options.token("decoder_start_token_id")
-    return ModelConfig(
+    config = ModelConfig(
         architecture="encoder_decoder",
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("d_model"),
@@ -55,21 +81,28 @@ def read(options: Options) -> ModelConfig:
         scale_scores=False,
         scale_embeddings=False,
         tie_embeddings="three_way",
-        scale_logits=options.switch("scale_decoder_outputs", scale_logits),
+        scale_logits=scale_logits,
         dropout=options.number("dropout_rate", 0.1),
         dropout_pattern=options.number("dropout_rate", 0.1),
         pad_id=pad,
         bos_id=pad if start is None else start,
         eos_id=options.token("eos_token_id", 1),
     )
+    classes = options.value("architectures")
+    saved_as = str(classes[0]) if isinstance(classes, list) and classes else ""
+    if options.switch("is_encoder_decoder", True) and not saved_as.endswith(_ENCODERS):
+        return config
+    return replace(config.without_output_layer(), architecture="encoder_only", n_decoder_layers=0)
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return the entries of a T5."""
+    """Return the entries of a T5, or of its encoder."""
     entries = [*embeddings(config, SHARED, head=HEAD, copies=COPIES)]
     up = (("wi_0", "gate"), ("wi_1", "up")) if config.gated else (("wi", "up"),)
     for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
         buckets = f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+        if not n_layers:
+            continue
         entries += [
             Entry(buckets, (f"{stack}.position_bias.weight",)),
             *module(f"{stack}.final_layer_norm", f"{stack}.ln_final", ("weight",)),
@@ -89,10 +122,10 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-FAMILIES = (
+FAMILIES = tuple(
     Family(
-        model_type="t5",
-        read=read,
+        model_type=model_type,
+        read=reader,
         keys=keys,
         head=HEAD,
         ignored=(
@@ -101,5 +134,6 @@ FAMILIES = (
                 Message("unused in the original checkpoints; cross-attention has no position bias"),
             ),
         ),
-    ),
+    )
+    for model_type, reader in (("t5", read_t5), ("mt5", read_mt5))
 )

@@ -37,6 +37,7 @@ class AnswerVerdict:
     is_right: bool
     right: str  # what is correct, in words
     is_computed: bool  # from the model's numbers
+    value: float | None = None  # the correct number, if it is one
 
 
 def judge(question: Question, evidence: Evidence, given: str) -> AnswerVerdict:
@@ -59,7 +60,7 @@ def judge(question: Question, evidence: Evidence, given: str) -> AnswerVerdict:
     if isinstance(result, Values):
         value = _single(result, question.answer)
         is_right = any(abs(typed - value) <= question.within for typed in readings_typed(given))
-        return AnswerVerdict(is_right=is_right, right=plain_number(value), is_computed=True)
+        return AnswerVerdict(is_right=is_right, right=plain_number(value), is_computed=True, value=value)
     words = result if isinstance(result, str) else say_message(in_words(result))
     return AnswerVerdict(is_right=given == words, right=words, is_computed=True)
 

@@ -29,7 +29,7 @@ TEXTS = [
     Text("d c", ((), ())),
     Text("a a a b"),
 ]
-WINDOWS = ENCODER | {"n_encoder_layers": 4, "full_attention_every": 2}
+WINDOWS = ENCODER | {"n_encoder_layers": 4, "layers_without_window": (0, 2)}
 KINDS: dict[str, tuple[dict[str, Any], Sequence[Any]]] = {
     "pairs": ({}, PAIRS),
     "decoder, window": (DECODER | {"positions": "alibi", "sliding_window": 3}, TEXTS),

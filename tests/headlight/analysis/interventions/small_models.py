@@ -9,10 +9,11 @@ from headlight.analysis.interventions.base import Base, read_base
 from headlight.analysis.trace.attentions import attentions_of
 from tests.model.building import random_tokens, varied_model
 from transformer_core.text.ids import IdTokenizer
+from transformer_core.text.interface import Tokenizer
 
 
 @cache
-def model_of(variation: str) -> tuple[tc.Transformer, IdTokenizer]:
+def model_of(variation: str) -> tuple[tc.Transformer, Tokenizer]:
     """A model of `VARIATIONS`, and a tokenizer of numbers."""
     model = varied_model(variation)
     return model, IdTokenizer.of(model.config)

@@ -171,6 +171,8 @@ def test_an_edited_pattern_weighs_the_values_as_by_hand(variation: str, edit: st
         module: Any = model.get_submodule(ATTENTIONS[name].module.format(layer=1))
         joined = np.concatenate([*weighted], axis=-1) @ module.out.weight.double().numpy().T
         joined += 0 if module.out.bias is None else module.out.bias.double().numpy()
+        if module.out_norm is not None:
+            joined = module.out_norm(torch.from_numpy(joined).float()).numpy()
         np.testing.assert_allclose(acts[out][0].numpy(), joined, atol=1e-5)
         with tc.intervene(model, {z: tc.replace(torch.tensor(weighted))}):
             torch.testing.assert_close(model(*tensors_of(base)), logits, rtol=0, atol=1e-4)

@@ -26,6 +26,7 @@ def test_alibi_falls_in_a_line():
     for query in range(6):
         for key in range(6):
             assert matrix[query, key] == -abs(query - key) / 8
+    np.testing.assert_allclose(alibi_matrix(8, 2, 6, 0.5), matrix / 2)
 
 
 @pytest.mark.parametrize("is_causal", [True, False])

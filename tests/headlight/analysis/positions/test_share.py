@@ -19,7 +19,10 @@ def inputs_of(model) -> list[list[int]]:
 
 @pytest.mark.parametrize(
     "variation",
-    ["the paper's", "window", "rotary, groups", "decoder, q/k norm", "decoder, buckets", "decoder, attention only"],
+    [
+        *("the paper's", "window", "rotary, groups", "decoder, q/k norm", "decoder, buckets"),
+        *("decoder, attention only", "encoder, narrow embeddings, buckets too"),
+    ],
 )
 def test_the_parts_add_up_to_the_scores_and_the_shares_to_1(variation: str):
     model = varied_model(variation)
@@ -36,7 +39,8 @@ def test_the_parts_add_up_to_the_scores_and_the_shares_to_1(variation: str):
             "relative": ["content_content", *(["distance"] if acts_within else [])],
             "none": ["content_content"],
         }
-        assert [*actual.parts] == expected.get(model.config.positions.split("_")[0], FOUR)
+        parts = expected.get(model.config.positions.split("_")[0], FOUR)
+        assert [*actual.parts] == [*parts, *(["distance"] if model.config.relative_bias else [])]
 
 
 def test_in_the_first_layer_the_four_are_products_of_embeddings_and_positions():

@@ -50,6 +50,10 @@ def test_a_rotary_models_base_and_scaling_are_taken():
         [4 * 500 ** (2 * pair / 8) for pair in range(4)]
     )
     assert rotary_config("rotary_interleaved", 8, odd_config()).rotary_base == 10_000
+    factors = {"rotary_scaling": "longrope", "rotary_pair_factors": (1.0, 2.0), "rotary_fraction": 0.5}
+    long = odd_config(positions="rotary_halves", d_head=8, **factors)
+    for width, expected in ((4, (1.0, 2.0)), (8, ())):  # the rotated part of a head, and another width
+        assert rotary_config("rotary_halves", width, long).rotary_pair_factors == expected
 
 
 def test_a_learned_table_is_the_models_own():

@@ -1,5 +1,6 @@
 """What every head looked at, in parts: the same numbers as the activations of a watched forward."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -24,12 +25,13 @@ KINDS += ["encoder, windows and none", "windows of one and none"]
 
 def build(kind: str) -> tc.Transformer:
     if kind == "windows of one and none":
-        return varied_model("encoder, windows and none", n_encoder_layers=3, sliding_window=1)
+        windows = {"sliding_window": 1, "layers_without_window": (0, 2)}
+        return varied_model("encoder, windows and none", n_encoder_layers=3, **windows)
     return varied_model(kind)
 
 
 @pytest.fixture(params=KINDS)
-def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations]:
+def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, Mapping[str, AttentionMaps], tc.Activations]:
     """A model, what it attended to, and all activations of the same forward, watched."""
     model = build(request.param)
     tokens = [torch.randint(1, 30, (1, n), generator=torch.Generator().manual_seed(n)) for n in (N_SRC, N_TGT)]

@@ -21,6 +21,7 @@ from tests.headlight.analysis.conftest import TEXTS, Made
 from tests.headlight.programs.compiled_examples import example
 from transformer_core.config import Architecture
 from transformer_core.text.foreign import ForeignTokenizer
+from transformer_core.text.separate import SeparateTokenizers
 
 Make = Callable[..., Made]
 ARCHITECTURES: tuple[Architecture, ...] = ("encoder_decoder", "decoder_only", "encoder_only")
@@ -187,3 +188,19 @@ def test_a_foreign_tokenizer_keeps_its_template(make: Make):
     model_run = run_text(model, tokenizer, "the cats " * 9 + "____", max_tokens=6)
     assert model_run.source == ("[CLS]", "the", "cat", "##s", "the", "[SEP]")
     assert (model_run.left_out, model_run.blanks) == (range(5, 29), ())
+
+
+def test_each_side_of_a_model_with_two_vocabularies_is_labelled_by_its_own():
+    english, french = (
+        tc.train_tokenizer([text], kind="word") for text in ("the cat sleeps here", "le chat dort ici et là")
+    )
+    sizes = {"vocab_size": french.vocab_size, "src_vocab_size": english.vocab_size, "tie_embeddings": "none"}
+    model = tc.build(tc.presets.tiny(french.vocab_size).changed(**sizes, unembed_bias=True)).eval()
+    torch.nn.init.constant_(model.unembed.bias[: french.encode("le")[0]], -99.0)  # no special token is written
+    text = run_text(model, SeparateTokenizers(english, french), "the cat sleeps")
+    written = {*text.target[1:], *text.following} - {"<eos>"}
+    assert text.source == ("the", "cat", "sleeps", "<eos>")
+    assert written and written <= {*"le chat dort ici et là <unk> <bos>".split()}
+    assert {*text.output.lower().split()} <= written
+    forced = run_text(model, SeparateTokenizers(english, french), "the cat", target="le chat")
+    assert forced.target == ("<bos>", "le", "chat") and forced.output == "le chat"

@@ -13,10 +13,18 @@ from tests.model.building import DECODER, ENCODER, VARIATIONS, odd_config, shake
 
 KINDS: Mapping[str, dict[str, Any]] = VARIATIONS | {
     "not scaled": {"scale_scores": False, "n_kv_heads": 1, "norm_position": "pre", "layer_norm_eps": 0.1},
-    "q/k norm with bias": {"qk_norm": True, "gated": True, "activation": "silu", "d_head": 6},
+    "q/k norm with bias": {
+        "qk_norm": True,
+        "qk_norm_scope": "per_head",
+        "gated": True,
+        "activation": "silu",
+        "d_head": 6,
+    },
+    "no final norm": VARIATIONS["buckets"] | {"last_norm": False},
     "attention only, post-norm": {"d_ff": 0, "embedding_norm": True},
     "decoder that starts with padding": DECODER | {"bos_id": 0, "positions": "rotary_interleaved", "qk_norm": True},
-    "encoder, gelu": ENCODER | {"activation": "gelu", "norm_position": "pre", "attention_bias": "qkv"},
+    "encoder, gelu": ENCODER
+    | {"activation": "gelu", "norm_position": "pre", "attention_bias": "qkv", "score_cap": 4.0},
 }
 INPUTS = ((5, 9, 3, 17, 9, 0), (7, 9, 3))  # padding at the end, a token twice
 

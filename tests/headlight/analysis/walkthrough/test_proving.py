@@ -129,6 +129,7 @@ def test_the_distance_of_infinities_and_of_what_is_no_number(mine: float, other:
         ("encoder, buckets, groups", "encoder", "norm"),
         ("q/k norm with bias", "cross", "norm"),
         ("buckets", "encoder", "width"),
+        ("encoder, gelu", "encoder", "cap"),
     ],
 )
 def test_which_function_is_asked(kind: str, attention: str, because: str | None):

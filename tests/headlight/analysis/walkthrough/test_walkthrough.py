@@ -53,7 +53,8 @@ def test_terms_and_constants_make_each_number(kind: str, attention: str, layer: 
     config = model_of(kind).config
     widths = {"d_model": config.d_model, "d_head": config.d_head, "d_ff": config.d_ff}
     widths |= {"head d_head": config.n_heads * config.d_head, "key": len(there.key_labels)}
-    for name in {"v", "product", "z", "attn_out", "mlp_pre", "mlp_out", "cross_out"} & {*there.quantities}:
+    ends = {f"{name}_{'projected' if config.output_norm else 'out'}" for name in ("attn", "mlp", "cross")}
+    for name in {"v", "product", "z", "mlp_pre", *ends} & {*there.quantities}:
         number = there.number(name, 1, 1)
         assert len(number.terms) == widths[number.over], name
 
@@ -119,7 +120,8 @@ def by_numpy(inputs: AttentionInputs) -> np.ndarray:
 def test_the_papers_formula_gives_the_models_output(kind: str, attention: str, layer: int):
     walk_through = walked(kind, attention, layer)
     config = walk_through.outline.config
-    if config.qk_norm or not config.scale_scores or not walk_through.recomputed["mask"].any(axis=1).all():
+    has_more = config.qk_norm or config.output_norm or config.score_cap
+    if has_more or not config.scale_scores or not walk_through.recomputed["mask"].any(axis=1).all():
         with pytest.raises(SiteError):
             attention_inputs(walk_through)
         return
@@ -132,6 +134,7 @@ def test_the_papers_formula_gives_the_models_output(kind: str, attention: str, l
     [
         ("q/k norm with bias", "normalizes queries and keys"),
         ("not scaled", "does not divide its scores by √d_k"),
+        ("encoder, gelu", "caps its scores"),
         ("decoder that starts with padding", "choose a model"),
     ],
 )

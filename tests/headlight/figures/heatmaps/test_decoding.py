@@ -31,7 +31,7 @@ def test_a_line_sets_the_mean_apart_and_frames_mark_what_is_chosen():
     assert line.type == "line" and line.y0 == line.y1 == 1.5
     line, row, column, cell = step_rows(ROWS, replace(GRID, marked=(0, 2)), title="t", n_keys=8).layout.shapes
     assert (row.line.color, column.line.color) == (QUERY, KEY)
-    assert (line.x0, line.x1) == (row.x0, row.x1) == (-0.5, 7.5) and (row.y0, row.y1) == (-0.5, 0.5)
+    assert (line.x0, line.x1) == (row.x0, row.x1) == (-0.5, 2.5) and (row.y0, row.y1) == (-0.5, 0.5)
     assert (column.x0, column.x1, column.y0, column.y1) == (1.5, 2.5, -0.5, 2.5)
     assert (cell.x0, cell.x1, cell.y0, cell.y1) == (1.5, 2.5, -0.5, 0.5)
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { drawn, heatmap, of } from "./plotly.js";
-import { shownHead } from "../../../../pages/components/kit/channel.js";
+import { shownHead } from "../../../../headlight/components/kit/channel.js";
 import show from "../../../../pages/components/figures/figure.js";
 
 const LEVELS = Uint8Array.from([0, 255, 255, 253, 127, 255, 10, 20, 30, 40, 50, 255, 60, 70, 80]); // of 3 queries and 5 keys

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { announced, setTheme, shown } from "../../dom.js";
-import { announce } from "../../../../pages/components/kit/announce.js";
+import { announce } from "../../../../headlight/components/kit/announce.js";
 import { leaving, mount } from "../../../../pages/components/kit/mount.js";
-import { makePlayButtons, showPlaying } from "../../../../pages/components/kit/play_buttons.js";
-import { watchTheme } from "../../../../pages/components/kit/theme.js";
+import { makePlayButtons, showPlaying } from "../../../../headlight/components/kit/play_buttons.js";
+import { watchTheme } from "../../../../headlight/components/kit/theme.js";
 
 const styles = ["./overview.css"];
-const url = new URL("../../../../pages/components/overview/overview.js", import.meta.url).href;
+const url = new URL("../../../../headlight/components/overview/overview.js", import.meta.url).href;
 
 /** A component that writes down what becomes of it. */
 async function component(name = "overview") {

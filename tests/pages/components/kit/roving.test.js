@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { point, press } from "../../dom.js";
-import { inLine, inRows, nearest, rove } from "../../../../pages/components/kit/roving.js";
+import { inLine, inRows, nearest, rove } from "../../../../headlight/components/kit/roving.js";
 
 /** A box of things, each of a kind, and a way to say what happened there. */
 function made({ kind = "button", ...more } = {}) {

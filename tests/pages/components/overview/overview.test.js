@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { areSame, announced, point, press, setTheme } from "../../dom.js";
 import { bytesOf, dataOf, group, GROUPS, headsOf, isPainted, lay, MEASURE, overviewOf, patternsOf } from "./heads.js";
-import { shownHead } from "../../../../pages/components/kit/channel.js";
+import { shownHead } from "../../../../headlight/components/kit/channel.js";
 
 const texts = (elements) => elements.map(({ textContent }) => textContent);
 const pressed = (overview) => overview.names().filter((_, i) => overview.buttons()[i].getAttribute("aria-pressed") === "true");

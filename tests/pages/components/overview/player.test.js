@@ -8,7 +8,7 @@ import { setTheme } from "../../dom.js";
 import { packed } from "../../packed.js";
 import { bytesOf, GROUPS, headerOf, headsOf, isPainted, lay, overviewOf, patternsOf } from "./heads.js";
 import receive from "../../../../pages/components/overview/film.js";
-import { shownHead } from "../../../../pages/components/kit/channel.js";
+import { shownHead } from "../../../../headlight/components/kit/channel.js";
 
 const STEPS = [0, 10, 250, 3000];
 const SETTLED = 200; // ms, after which nobody doubts that the slider rests

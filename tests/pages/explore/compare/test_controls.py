@@ -179,6 +179,11 @@ def says(of: Side | None = None, **more: Any) -> str:
     [
         (A, {"output": " u v "}, "A, one, generates “u v·”"),
         (B, {"output": "u v\ufffd", "architecture": "decoder_only"}, "B, one, continues with “u v”"),
+        (
+            B,
+            {"output": "", "architecture": "decoder_only", "target": ("v",), "n_given": 1, "predicted": (" w",)},
+            "B, one, has the most probable next token “·w”",
+        ),
         (A, {"output": "u", "blanks": (1,), "architecture": "encoder_only"}, "A, one, fills in “u”"),
         (A, {"output": ""}, "A, one, generates nothing"),
         (A, {"output": "\n"}, "A, one, generates “↵”"),

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from headlight.analysis.blueprint.plan import blueprint_of
+from headlight.analysis.blueprint.shapes import stages
 from pages.learn.architecture import labels
+from pages.learn.architecture.activation import SHAPES
 from pages.learn.architecture.labels import does, sources, title
 from tests.model.building import each_variation, varied_model
 from tests.pages.learn.bare import Bare
@@ -33,6 +35,7 @@ def said(settings: dict[str, Any], name: str) -> dict[str, str]:
 
 
 ENCODER: dict[str, Any] = PAIR | {"architecture": "encoder_only", "n_decoder_layers": 0}
+OUTPUT_NORMS = {"norm_position": "pre", "norm": "rms", "output_norm": True}
 
 
 @pytest.mark.parametrize(
@@ -56,6 +59,9 @@ ENCODER: dict[str, Any] = PAIR | {"architecture": "encoder_only", "n_decoder_lay
         (PAIR, "encoder.1.mlp", "sub", "24 → 1,200 → 24, ReLU"),
         (PAIR | {"activation": "gelu_tanh"}, "encoder.1.mlp", "sub", "24 → 1,200 → 24, GELU"),
         (PAIR, "unembed", "sub", "24 → 1,500"),
+        (PAIR | {"logit_cap": 30.0}, "unembed", "sub", "24 → 1,500, soft cap 30.0"),
+        (PAIR | OUTPUT_NORMS, "decoder.0.mlp.out_norm", "name", "RMS norm, decoder, layer 0"),
+        (PAIR | OUTPUT_NORMS, "decoder.0.mlp.out_norm", "parameters", "24 parameters"),
         (PAIR, "softmax", "sub", ""),
         (PAIR, "decoder.0.self_attn", "mask", "masked: later tokens, padding"),
         (PAIR, "decoder.0.cross_attn", "mask", "masked: padding"),
@@ -67,7 +73,7 @@ ENCODER: dict[str, Any] = PAIR | {"architecture": "encoder_only", "n_decoder_lay
             ALONE | {"sliding_window": 8},
             "decoder.1.self_attn",
             "mask",
-            "masked: later tokens, padding, tokens more than 8 positions away",
+            "masked: later tokens, padding, tokens 8 or more positions away",
         ),
         (PAIR, "encoder.0.mlp", "mask", ""),
         (PAIR, "encoder.0.mlp", "shape", "5 × 24"),
@@ -97,3 +103,4 @@ def test_something_is_said_of_every_box(variation: str):
     config = varied_model(variation).config
     for box in blueprint_of(config).boxes.values():
         assert title(config, box) and does(config, box) and sources(config, box)
+        assert {stage.name for stage in stages(config, box)} <= {*SHAPES}

@@ -121,6 +121,8 @@ def test_where_layers_differ_the_mask_is_that_of_the_chosen_one(look: Look, tmp_
         (mask,) = value_of(data.own_masks()).values()
         query, key = np.indices(mask.shape)
         np.testing.assert_array_equal(mask, (abs(query - key) < reach) & (key < len(mask) - 3))
+        n = len(mask) - 3
+        np.testing.assert_array_equal(data.preset_masks()["own"][:n, :n], mask[:n, :n])
 
 
 @pytest.mark.usefixtures("fresh_caches")

@@ -28,7 +28,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, ModelCard]
     """An encoder-decoder and a decoder whose heads look here and there: their queries are enlarged."""
     folder = tmp_path_factory.mktemp("checkpoints")
     kinds: dict[str, dict[str, Any]] = {"pair": {"n_encoder_layers": 1, "n_decoder_layers": 1}}
-    kinds["tales"] = DECODER | {"n_decoder_layers": 2, "n_kv_heads": 2, "sliding_window": 30, "full_attention_every": 2}
+    windows = {"sliding_window": 30, "layers_without_window": (0,)}
+    kinds["tales"] = DECODER | {"n_decoder_layers": 2, "n_kv_heads": 2, **windows}
     for name, changes in kinds.items():
         tokenizer = tc.train_tokenizer([*EXAMPLES, SOURCE, TARGET], kind="word", vocab_size=90)
         sizes: dict[str, Any] = {

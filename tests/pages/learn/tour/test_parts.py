@@ -174,19 +174,19 @@ def test_a_slider_of_whole_steps_is_of_whole_numbers(bare: Bare):
         assert limits == [1, 9, 3, step] and {type(limit) for limit in limits} == {number}
 
 
-def test_a_table_marks_its_row_and_has_codes_beside_names(bare: Bare):
+def test_a_table_marks_its_row_and_has_codes_beside_names():
     rows = (("one", "1", "2"), ("two", "3", "4"))
     for marked, classes in ((1, ["", "hl-marked"]), (0, ["hl-marked", ""]), (None, ["", ""])):
-        bare.clear()
         codes = ("c1", "") if marked is not None else ()
-        figure._table(LessonTable(title="T", columns=("name", "x", "y"), rows=rows, marked=marked, codes=codes))
-        assert "<th>name</th><th>x</th><th>y</th>" in bare.words
+        table = LessonTable(title="T", columns=("name", "x", "y"), rows=rows, marked=marked, codes=codes)
+        words = figure.table_markup(table)
+        assert "<th>name</th><th>x</th><th>y</th>" in words
         code = "<code>c1</code>" if codes else ""
         lines = [
             f"<tr class='{classes[0]}'><td>one{code}</td><td>1</td><td>2</td></tr>",
             f"<tr class='{classes[1]}'><td>two</td><td>3</td><td>4</td></tr>",
         ]
-        assert "".join(lines) in bare.words
+        assert "".join(lines) in words
 
 
 def prose(words: str) -> Prose:
@@ -233,7 +233,7 @@ A, B, C, Q, Q2, F, G = prose("a"), prose("b"), prose("c"), either("q"), either("
     ],
 )
 def test_after_a_question_a_new_row_begins_where_there_are_figures_for_it(parts: list[Any], rows: list[Any]):
-    assert [(row.left, row.figures) for row in chapter._rows(parts)] == rows
+    assert [(row.left, row.figures) for row in chapter.rows_of(parts)] == rows
 
 
 def test_of_a_model_that_is_not_here_there_are_no_lines(make_lesson: MakeLesson):

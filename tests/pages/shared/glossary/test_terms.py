@@ -9,6 +9,7 @@ import pytest
 import streamlit
 
 from headlight.analysis.heads import many_texts, text_measures
+from headlight.analysis.heads.measure_texts import MEASURE_TEXTS
 from headlight.language import LANGUAGES
 from pages.explore.heads import data as heads
 from pages.learn.positions.data import TERMS as OF_POSITIONS
@@ -17,7 +18,6 @@ from pages.learn.tour import lessons
 from pages.learn.tour.chapter import TERMS as OF_CHAPTERS
 from pages.shared.glossary import terms, topics
 from pages.shared.glossary.links import definitions
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.page import pages
 from pages.shared.prose import linked, with_links
 from pages.train.train.settings import _TERMS as OF_SETTINGS

@@ -27,3 +27,9 @@ def test_a_page_is_drawn_while_the_language_changes(open_app: OpenApp, monkeypat
     monkeypatch.setattr(language, "_ask", lambda: next(languages))
     monkeypatch.setattr(locale, "ask_for_language", lambda ask: None)
     assert not open_app("heads").exception
+
+
+def test_the_language_changes_where_files_can_be_chosen(open_app: OpenApp):
+    app = open_app("models")
+    app.button_group(key="language-segments").set_value("de").run()
+    assert not app.exception and url_of(app).get("language") == "de"

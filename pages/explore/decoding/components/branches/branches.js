@@ -3,12 +3,12 @@
 // data: nodes, each after its parent, and ends, as __init__.py sends them. What is drawn is kept by the nodes' ids: a
 // token that is added is the only thing that is made again.
 
-import { element, svg } from "../../../../components/kit/elements.js";
-import { announce } from "../../../../components/kit/announce.js";
+import { element, svg } from "../../../../../headlight/components/kit/elements.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
-import { watchTheme } from "../../../../components/kit/theme.js";
+import { rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { arrangeTree, linePath } from "./lanes.js";
 import { follow, next, placeTip, point } from "./walk.js";
 import { endInWords, explain, nameOf, nats } from "./words.js";
@@ -21,7 +21,7 @@ const MOST_HEIGHT = 400; // px; more is scrolled
 const SCROLLBAR = 14; // px; always there, so that nothing jumps when a text becomes wide
 
 export default await mount(import.meta.url, {
-  styles: ["../../../../components/kit/tip.css", "./branches.css"],
+  styles: ["../../../../../headlight/components/kit/tip.css", "./branches.css"],
   make: makeView,
   update,
 });

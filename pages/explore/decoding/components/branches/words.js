@@ -1,8 +1,8 @@
 // What a token of a tree says of itself: to who points at it, and to who does not see it.
 
-import { fixed, short } from "../../../../components/kit/numbers.js";
-import { element } from "../../../../components/kit/elements.js";
-import { say, sayNumber } from "../../../../components/kit/say.js";
+import { fixed, short } from "../../../../../headlight/components/kit/numbers.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { say, sayNumber } from "../../../../../headlight/components/kit/say.js";
 
 const KINDS = {
   given: say("given, not generated"),

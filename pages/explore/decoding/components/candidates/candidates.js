@@ -5,15 +5,15 @@
 // highest first, for each of the header's distributions, one a step. A row of a distribution is a token at its place among
 // them. The first one is what the server shows; a step in writing.js to another one of them is drawn at once.
 
-import { fixed, probability, scientific, thousands } from "../../../../components/kit/numbers.js";
-import { announce } from "../../../../components/kit/announce.js";
-import { element } from "../../../../components/kit/elements.js";
-import { shownStep } from "../../../../components/kit/channel.js";
+import { fixed, probability, scientific, thousands } from "../../../../../headlight/components/kit/numbers.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { shownStep } from "../../../../../headlight/components/kit/channel.js";
 import { leaving, mount } from "../../../../components/kit/mount.js";
-import { unpack } from "../../../../components/kit/packing.js";
-import { inLine, rove } from "../../../../components/kit/roving.js";
-import { SharedValue } from "../../../../components/kit/shared_value.js";
-import { say } from "../../../../components/kit/say.js";
+import { unpack } from "../../../../../headlight/components/kit/packing.js";
+import { inLine, rove } from "../../../../../headlight/components/kit/roving.js";
+import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { leave, shareOf } from "../../../../components/sampling/sampling.js";
 import { makeSliders, showSliders, SLIDERS } from "../../../../components/sampling/sliders.js";
 

@@ -1,8 +1,8 @@
 // Tokens as chips, updated where they are when another step, branch or text comes; and the text about one of them.
 
-import { element } from "../../../../components/kit/elements.js";
-import { fixed, short, significant } from "../../../../components/kit/numbers.js";
-import { say } from "../../../../components/kit/say.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { fixed, short, significant } from "../../../../../headlight/components/kit/numbers.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 
 export const SIDES = ["source", "output"];
 const N_FACTS = 5; // numbers of a token, before its alternatives: label, kind, log-probability, rank, entropy

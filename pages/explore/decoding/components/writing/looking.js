@@ -1,8 +1,8 @@
 // Where the model looks in order to say the next token: a bar over every token, numbers over the strongest, and curves
 // from the caret to the strongest of the source.
 
-import { svg } from "../../../../components/kit/elements.js";
-import { fixed } from "../../../../components/kit/numbers.js";
+import { svg } from "../../../../../headlight/components/kit/elements.js";
+import { fixed } from "../../../../../headlight/components/kit/numbers.js";
 import { nameChip, SIDES } from "./chips.js";
 
 const N_STRONGEST = 5; // tokens of a side that are written on, and of the source that have a curve

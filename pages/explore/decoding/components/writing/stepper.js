@@ -3,13 +3,13 @@
 // Within what is there the outline moves at once. The page is requested one step at a time (`at`), and writes on where
 // there is none yet. What a person wants meanwhile is the goal, a step, and is requested next.
 
-import { announce } from "../../../../components/kit/announce.js";
-import { element } from "../../../../components/kit/elements.js";
-import { shownStep } from "../../../../components/kit/channel.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { shownStep } from "../../../../../headlight/components/kit/channel.js";
 import { leaving } from "../../../../components/kit/mount.js";
-import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
-import { SharedValue } from "../../../../components/kit/shared_value.js";
-import { say, sayNumber } from "../../../../components/kit/say.js";
+import { makePlayButtons, setDisabled, showPlaying } from "../../../../../headlight/components/kit/play_buttons.js";
+import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
+import { say, sayNumber } from "../../../../../headlight/components/kit/say.js";
 import { setPlace } from "./place.js";
 
 const SPEEDS = [

@@ -5,18 +5,18 @@
 // step is identified by the number of tokens written at it; the header's `at`, the first of them, is the one that the rest of
 // the page shows. Other components that show steps hear of every step by an event: see candidates.js.
 
-import { element, svg } from "../../../../components/kit/elements.js";
+import { element, svg } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { unpack } from "../../../../components/kit/packing.js";
-import { inLine, rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
-import { watchTheme } from "../../../../components/kit/theme.js";
+import { unpack } from "../../../../../headlight/components/kit/packing.js";
+import { inLine, rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { colorAll, colorScale, fillOutput, fillSource, makeTip, placeOf, point, SIDES } from "./chips.js";
 import { draw, look } from "./looking.js";
 import { go, goToEnd, hear, makeStepper, step, togglePlay } from "./stepper.js";
 
 export default await mount(import.meta.url, {
-  styles: ["../../../../components/kit/play_buttons.css", "../../../../components/kit/tip.css", "./writing.css", "./chips.css", "./stepper.css"],
+  styles: ["../../../../../headlight/components/kit/play_buttons.css", "../../../../../headlight/components/kit/tip.css", "./writing.css", "./chips.css", "./stepper.css"],
   make: makeView,
   update,
 });

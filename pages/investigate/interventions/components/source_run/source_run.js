@@ -4,10 +4,10 @@
 // data: {boards: [{title, stack, steps, isPattern, there, here, rowsHere, columnsHere}], stacks: see cone.js}; there and
 // here: {rows, columns, values}, the labels and how strongly each cell is filled.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { inRows, rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
+import { inRows, rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { causalCone } from "./cone.js";
 
 const FAR = 4; // px from where a pointer was pressed: a drag begins

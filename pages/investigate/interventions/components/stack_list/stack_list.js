@@ -4,9 +4,9 @@
 // is its sentence with nothing cut. It sends the whole changed stack as JSON, so that of two quick changes the second
 // includes the first.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { say } from "../../../../components/kit/say.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 
 const MOST_CHARS = 60; // of a name
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from headlight.analysis.blueprint.plan import Blueprint, Box
-from headlight.analysis.trace.residual_stream import has_added_positions
 from headlight.figures.theme import KEY, PART_HUES, QUERY, VALUE
 from headlight.language import localized, say
 from pages.components.mounting import component
@@ -18,6 +17,7 @@ _LONGEST = 100  # maximum length of a name sent by a browser
 _TEXT = 34  # characters of the text shown under a stack
 _HUES = {  # of a box by its kind, as named in `PART_HUES`
     "embedding": "token embedding",
+    "projection": "token embedding",
     "positions": "positions",
     "segments": "segment embedding",
     "feed_forward": "feed-forward",
@@ -65,7 +65,8 @@ def drawing(
     """
     inputs = {"encoder": say("Inputs"), "decoder": say("Outputs (shifted right)")}
     is_pair = len(plan.stacks) > 1
-    boxes = [_sent(plan, box, label_of(box)) for box in plan.boxes.values() if not box.layer]
+    shown = [box for box in plan.boxes.values() if _is_shown(box, open_layers)]
+    boxes = [_sent(plan, box, label_of(box)) for box in shown]
     stacks = []
     for stack in plan.stacks:
         own = [box for box in boxes if box["stack"] == stack]
@@ -99,7 +100,7 @@ def drawing(
             "text": _short(output),
         },
         "memory": say("memory, {shape}", shape=stacks[0]["shape"]),
-        "arrows": list(_arrows(plan)),
+        "arrows": list(_arrows(plan, open_layers)),
         "chosen": _block(key).payload(chosen),
         "hues": {name.replace(" ", "-"): hue for name, hue in PART_HUES.items()}
         | {"query": QUERY, "key": KEY, "value": VALUE},
@@ -119,8 +120,13 @@ def _block(key: str) -> SharedValue:
     return SharedValue(key, "block")
 
 
-def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
-    """Return the arrows of one layer of each stack and those outside the layers, with "*" as the layer number.
+def _is_shown(box: Box, open_layers: Mapping[str, int]) -> bool:
+    """Whether a box is outside the layers, or in the open one."""
+    return box.layer is None or box.layer == open_layers[box.stack]
+
+
+def _arrows(plan: Blueprint, open_layers: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the arrows of the open layer of each stack and those outside the layers, with "*" as the layer number.
 
     The input of a layer comes from "below". The browser, which lays out the plates, draws the paths of the memory and
     between layers.
@@ -128,10 +134,10 @@ def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
     results = []
     for arrow in plan.arrows:
         start, end = plan.boxes[arrow.start], plan.boxes[arrow.end]
-        if end.layer or (start.layer is not None and end.layer is None):
+        if not _is_shown(end, open_layers) or (start.layer is not None and end.layer is None):
             continue
         is_memory = end.part == "cross_attn" and arrow.flow in ("key", "value")
-        is_entry = end.layer == 0 and start.layer is None and arrow.flow != "inside"
+        is_entry = start.layer != end.layer and not is_memory and arrow.flow != "inside"
         begins = "" if is_memory else f"{end.stack}.below" if is_entry else _starred(start)
         results.append({"start": begins, "end": _starred(end), "flow": arrow.flow, "memory": is_memory})
     return results
@@ -151,7 +157,7 @@ def _sent(plan: Blueprint, box: Box, label: BoxLabel) -> dict[str, Any]:
         "hue": hue.replace(" ", "-"),
         "heads": min(plan.config.n_heads - 1, 2) if box.kind == "attention" else 0,  # besides the front one
         "mask": _mask(plan, box) if box.kind == "attention" else "",
-        "added": box.kind == "positions" and has_added_positions(plan.config),
+        "added": box.part == "pos_embed",
         "small": box.kind in ("positions", "segments"),
     }
 
@@ -173,9 +179,7 @@ def _mask(plan: Blueprint, box: Box) -> str:
 
 def _starred(box: Box) -> str:
     """Return the name of a box with "*" as the layer number."""
-    if box.layer is None:
-        return box.name
-    return ".".join([box.stack, "*", *([box.part] if box.part else [])])
+    return box.name if box.layer is None else box.name.replace(f".{box.layer}", ".*", 1)
 
 
 def _short(text: str) -> str:

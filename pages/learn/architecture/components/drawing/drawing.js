@@ -3,17 +3,17 @@
 //
 // data: stacks, head, output, arrows and hues, as __init__.py sends them; boxes of a layer have "*" for its number.
 
-import { announce } from "../../../../components/kit/announce.js";
-import { element, svg } from "../../../../components/kit/elements.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { element, svg } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
-import { SharedValue } from "../../../../components/kit/shared_value.js";
+import { rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
 import { draw } from "./sheet.js";
 import { nameOf, next, point } from "./walk.js";
 
 export default await mount(import.meta.url, {
-  styles: ["../../../../components/kit/tip.css", "./drawing.css"],
+  styles: ["../../../../../headlight/components/kit/tip.css", "./drawing.css"],
   make: makeView,
   update,
 });
@@ -57,7 +57,7 @@ function choose(view, node) {
   if (layer !== undefined) {
     // Another layer: selects the same box in it if a layer of this stack is selected.
     const parts = view.chosen.split(".");
-    if (parts[0] === stack && parts.length === 3) name = [stack, layer, parts[2]].join(".");
+    if (parts[0] === stack && parts.length > 2) name = [stack, layer, ...parts.slice(2)].join(".");
     view.layers[stack] = Number(layer);
   }
   view.chosen = name;

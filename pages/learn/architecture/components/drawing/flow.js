@@ -1,6 +1,6 @@
 // The arrows on the drawing of a model: those of the open layers, the stream through the plates, and the memory.
 
-import { set, svg } from "../../../../components/kit/elements.js";
+import { set, svg } from "../../../../../headlight/components/kit/elements.js";
 import { BEND, bottomOf, HEADS, MEMORY_SLOT, memoryTrunk, straight, topOf, wayOf } from "./arrows.js";
 import { WIDE } from "./layout.js";
 
@@ -11,7 +11,7 @@ export function fillEdges(plan, data) {
     const { stack: name, layer, layers } = frame;
     const stack = data.stacks.find((other) => other.name === name);
     const plateOf = (wanted) => plan.plates.find((plate) => plate.stack === name && plate.layer === wanted);
-    const before = stack.before.filter(({ kind }) => ["embedding", "sum", "norm"].includes(kind)).at(-1);
+    const before = stack.before.filter(({ kind }) => ["embedding", "sum", "norm", "projection"].includes(kind)).at(-1);
     const below = layer ? plateOf(layer - 1) : plan.items.get(before.name);
     // The stream enters the frame at its bottom: there it can part.
     plan.edges.set(`${name}.below`, { ...frame, x: below.x, y: frame.y + frame.height / 2, height: 0, width: 0 });
@@ -57,7 +57,7 @@ function through(view, frame) {
     ways.push({ start, end, flow: "stream", way: { d, heads: hasHead ? [[x, to, "up"]] : [] } });
   };
   const first = stack.inside[0].name;
-  const before = stack.before.filter(({ kind }) => ["embedding", "sum", "norm"].includes(kind)).at(-1);
+  const before = stack.before.filter(({ kind }) => ["embedding", "sum", "norm", "projection"].includes(kind)).at(-1);
   const lowest = edge("bottom");
   if (layer) {
     add(before.name, `${name}.bottom`, topOf(plan.items.get(before.name)), bottomOf(lowest));

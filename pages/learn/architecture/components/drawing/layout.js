@@ -9,7 +9,7 @@ export const GAP = 66; // between two stacks, for the memory
 const FRAME = LANE + WIDE + MARGIN;
 const PILL = 124; // parts beside the stream
 const RADIUS = 11; // of a sum
-const HIGH = { attention: 48, feed_forward: 42, embedding: 44, linear: 42, softmax: 30, transform: 28 };
+const HIGH = { attention: 48, feed_forward: 42, embedding: 44, projection: 42, linear: 42, softmax: 30, transform: 28 };
 const ROW = 28; // every other box
 const FAN = 36; // below an attention: the stream parts into queries, keys and values
 const STEP = 22; // between other boxes
@@ -58,9 +58,9 @@ function raise({ plan, data, stack, side, frame, x, open, isLast }) {
       put(box, 2 * RADIUS, { width: 2 * RADIUS, round: true });
     } else if (box.kind === "embedding") {
       put(box, HIGH.embedding);
-    } else if (box.kind === "norm") {
+    } else if (box.kind === "norm" || box.kind === "projection") {
       y += STEP;
-      put(box, ROW);
+      put(box, HIGH[box.kind] ?? ROW);
     }
   }
   const sum = plan.items.get(`${stack.name}.sum`);
@@ -123,7 +123,7 @@ function stackUp(plan, stack, { put, rise, at }) {
     } else {
       const apart = box.kind === "attention" ? FAN : STEP;
       // Where the stream goes around what comes next, there is room for its junction.
-      const isRead = former !== "norm";
+      const isRead = former !== "norm" && !box.name.endsWith(".out_norm");
       rise(i ? apart + (isRead ? 12 : 0) : box.kind === "attention" ? FAN - 14 : 0);
       plan.junctions.set(box.name, at() - apart);
       put(box, HIGH[box.kind] ?? ROW);

@@ -1,7 +1,7 @@
 // Draws a model: frames, plates and boxes, the arrows between them, and labels. What stays keeps its element.
 
-import { set, svg } from "../../../../components/kit/elements.js";
-import { say } from "../../../../components/kit/say.js";
+import { set, svg } from "../../../../../headlight/components/kit/elements.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { drawArrows, fillEdges } from "./flow.js";
 import { arrange } from "./layout.js";
 import { mark, point } from "./walk.js";

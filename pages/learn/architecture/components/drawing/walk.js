@@ -1,7 +1,7 @@
 // Walking over the drawing of a model: what is pointed at, or reached with the arrow keys, and what is marked as chosen.
 
-import { element } from "../../../../components/kit/elements.js";
-import { middleOf, nearest } from "../../../../components/kit/roving.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { middleOf, nearest } from "../../../../../headlight/components/kit/roving.js";
 
 export function mark(view) {
   // Shows what is chosen, and lets Tab stop there.

@@ -1,7 +1,7 @@
 // Draws a matrix of queries and keys: cells, the labels around them, and what is pointed at.
 
-import { measureIn } from "../../../../components/kit/canvas.js";
-import { roundStep } from "../../../../components/kit/numbers.js";
+import { measureIn } from "../../../../../headlight/components/kit/canvas.js";
+import { roundStep } from "../../../../../headlight/components/kit/numbers.js";
 
 const SLANT = Math.SQRT1_2;
 const FONT = '12px "Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif';

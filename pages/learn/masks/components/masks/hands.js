@@ -1,6 +1,6 @@
 // How a mask is edited: with the pointer, and with the keyboard.
 
-import { inRows } from "../../../../components/kit/roving.js";
+import { inRows } from "../../../../../headlight/components/kit/roving.js";
 import { columnOf, commit, isAllowed, put, putLine, rowOf, turnLine, walk } from "./cells.js";
 import { placeAt } from "./grid.js";
 import { point, redraw } from "./pictures.js";

@@ -2,7 +2,7 @@
 //
 // data: see miniatures.js; an item has a group and a help, too.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { makeButton, makeMiniatures, showMiniatures } from "./miniatures.js";
 

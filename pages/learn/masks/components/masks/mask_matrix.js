@@ -4,12 +4,12 @@
 // pattern, its pattern under the model's own masks (float32, little endian), then the preset and the mask that the
 // model ran with (a byte each, 1 = may attend). What a hand does is seen at once; the model answers when it has run.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { unpack } from "../../../../components/kit/packing.js";
-import { SharedValue } from "../../../../components/kit/shared_value.js";
-import { say } from "../../../../components/kit/say.js";
-import { watchTheme } from "../../../../components/kit/theme.js";
+import { unpack } from "../../../../../headlight/components/kit/packing.js";
+import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { takeMask } from "./cells.js";
 import { finish, goBack, listenToHands } from "./hands.js";
 import { fillOutputs } from "./outputs.js";

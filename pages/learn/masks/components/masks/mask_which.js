@@ -3,7 +3,7 @@
 // data: see miniatures.js; an item has from, to, mask and why, too. header.joins: what is written on the arrows, or
 // nothing where there is one attention only; header.note: the text beside them.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { makeButton, makeMiniatures, showMiniatures } from "./miniatures.js";
 

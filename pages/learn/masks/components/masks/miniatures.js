@@ -2,12 +2,12 @@
 //
 // data: as mounting.py packs it; header.items, each with name, title, rows and columns; then their cells, one byte each.
 
-import { announce } from "../../../../components/kit/announce.js";
-import { element } from "../../../../components/kit/elements.js";
-import { unpack } from "../../../../components/kit/packing.js";
-import { inLines, rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
-import { watchTheme } from "../../../../components/kit/theme.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { unpack } from "../../../../../headlight/components/kit/packing.js";
+import { inLines, rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { paintMiniature } from "./paint.js";
 
 /** @param {number} side - px, of a mask */

@@ -1,8 +1,8 @@
 // What the model says at each place, with its own masks and with these: a chip a token, two bars for its probability.
 
-import { element } from "../../../../components/kit/elements.js";
-import { probability } from "../../../../components/kit/numbers.js";
-import { say } from "../../../../components/kit/say.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { probability } from "../../../../../headlight/components/kit/numbers.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 
 export function fillOutputs(view) {
   const { outputs } = view.header;

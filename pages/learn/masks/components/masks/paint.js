@@ -2,8 +2,8 @@
 //
 // colors of a theme: allowed, forbidden, text, muted, border, background; sequential and diverging as [value, color].
 
-import { brushOf } from "../../../../components/kit/canvas.js";
-import { channels, mixed } from "../../../../components/kit/colors.js";
+import { brushOf } from "../../../../../headlight/components/kit/canvas.js";
+import { channels, mixed } from "../../../../../headlight/components/kit/colors.js";
 
 export function colorAt(stops, value) {
   // The color of a value on a scale of [value, color], mixed between two given ones.

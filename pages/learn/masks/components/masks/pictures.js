@@ -1,8 +1,8 @@
 // Draws the mask, the scores and the pattern, with what is pointed at, and says what the cell there is.
 
-import { announce } from "../../../../components/kit/announce.js";
-import { fixed } from "../../../../components/kit/numbers.js";
-import { say } from "../../../../components/kit/say.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { fixed } from "../../../../../headlight/components/kit/numbers.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { isAllowed, patternOf } from "./cells.js";
 import { arrange, drawBorder, drawCells, drawFrames, drawLabels, drawTurned, hasRoom } from "./grid.js";
 import { lightChips } from "./outputs.js";

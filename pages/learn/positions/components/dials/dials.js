@@ -3,13 +3,13 @@
 // data: {speeds} in radians a position; {query, key}: [[a, b], ...] before they are turned; {rest, scale} of their
 // product; {places}: [query, key], shared; {n} positions; {names, hues} of query and key.
 
-import { fixed, significant, thousands } from "../../../../components/kit/numbers.js";
-import { announce } from "../../../../components/kit/announce.js";
-import { element, svg } from "../../../../components/kit/elements.js";
+import { fixed, significant, thousands } from "../../../../../headlight/components/kit/numbers.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { element, svg } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { inLine, rove } from "../../../../components/kit/roving.js";
-import { SharedValue } from "../../../../components/kit/shared_value.js";
-import { say } from "../../../../components/kit/say.js";
+import { inLine, rove } from "../../../../../headlight/components/kit/roving.js";
+import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 
 const SIZE = 84; // px, of a dial
 const RADIUS = 34;

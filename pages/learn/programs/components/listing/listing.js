@@ -4,11 +4,11 @@
 // data: {tokens, rows: [{number, source, parts, values, changed, isMistaken, note}], outputs: [{name, values, changed}],
 // line: the number of the chosen line, as a shared value}.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { inLine, rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
-import { SharedValue } from "../../../../components/kit/shared_value.js";
+import { inLine, rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
 
 /**
  * @typedef {object} Row

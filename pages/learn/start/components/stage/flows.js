@@ -1,6 +1,6 @@
 // The memory's way on the overview: from the encoder's last panel into the cross-attention of every decoder block.
 
-import { set, svg } from "../../../../components/kit/elements.js";
+import { set, svg } from "../../../../../headlight/components/kit/elements.js";
 
 const BEND = 6;
 

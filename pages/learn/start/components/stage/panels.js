@@ -1,8 +1,8 @@
 // The lanes of the stage: tokens, panels and blocks as elements, and their values as pictures.
 
-import { brushOf } from "../../../../components/kit/canvas.js";
-import { element } from "../../../../components/kit/elements.js";
-import { say } from "../../../../components/kit/say.js";
+import { brushOf } from "../../../../../headlight/components/kit/canvas.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { makePalette, pictureOf } from "../../../steps/components/steps/colors.js";
 import { drawFlows } from "./flows.js";
 import { fitted, NARROW, tokensWidth } from "./layout.js";

@@ -1,8 +1,8 @@
 // The buttons and keys that go along the generated tokens, one step each.
 
-import { element } from "../../../../components/kit/elements.js";
-import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
-import { say } from "../../../../components/kit/say.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { makePlayButtons, setDisabled, showPlaying } from "../../../../../headlight/components/kit/play_buttons.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { repaint } from "./panels.js";
 import { nextToken, nGenerated, showPrediction } from "./prediction.js";
 import { isStill, sweep } from "./travel.js";

@@ -1,10 +1,10 @@
 // What comes next: the most probable tokens as bars, under sliders for how one of them is chosen.
 
-import { announce } from "../../../../components/kit/announce.js";
-import { element } from "../../../../components/kit/elements.js";
-import { fixed, probability } from "../../../../components/kit/numbers.js";
-import { inLine, rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { fixed, probability } from "../../../../../headlight/components/kit/numbers.js";
+import { inLine, rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { leave, shareOf } from "../../../../components/sampling/sampling.js";
 import { makeSliders, showSliders, SLIDERS } from "../../../../components/sampling/sliders.js";
 

@@ -4,13 +4,13 @@
 // the distributions (float32, little endian). A step, a slider and what is pointed at are shown at once and sent to the
 // server. Zooming in asks the server for the values of that level.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { leaving, mount } from "../../../../components/kit/mount.js";
-import { unpack } from "../../../../components/kit/packing.js";
-import { inLines, rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
-import { SharedValue } from "../../../../components/kit/shared_value.js";
-import { watchTheme } from "../../../../components/kit/theme.js";
+import { unpack } from "../../../../../headlight/components/kit/packing.js";
+import { inLines, rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
+import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { cellAt } from "./layout.js";
 import { makeLanes, nShown, repaint } from "./panels.js";
 import { fillPlayer, makePlayer, pause, pressed } from "./player.js";
@@ -22,7 +22,7 @@ const HINT = say("Point at a cell to see its value. Click a block or a head to z
 
 export default await mount(import.meta.url, {
   styles: [
-    "../../../../components/kit/play_buttons.css",
+    "../../../../../headlight/components/kit/play_buttons.css",
     "../../../../components/sampling/sliders.css",
     "./stage.css",
     "./panels.css",

@@ -1,6 +1,6 @@
 // What moves on the stage: the view that grows where one zooms in, and the new token's row on its way to the prediction.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 
 const ZOOM_MS = 200;
 

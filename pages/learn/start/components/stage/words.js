@@ -1,7 +1,7 @@
 // What a cell of the stage says.
 
-import { short } from "../../../../components/kit/numbers.js";
-import { say } from "../../../../components/kit/say.js";
+import { short } from "../../../../../headlight/components/kit/numbers.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 
 /** @typedef {{title: string, shape: string, rows: string, columns: string, size: number[], nHeads: number, ids?: number[] | null}} Panel */
 

@@ -35,17 +35,20 @@ SHORT = {  # short names of the stages: marked English, or a formula
     "product": "q · k",
     "scale": "÷ √d_k",
     "bias": mark("bias"),
+    "cap": mark("cap"),
     "mask": mark("mask"),
     "softmax": mark("softmax"),
     "weigh": mark("weight v"),
     "z": mark("sum"),
     "concat": mark("all heads"),
     "output": "W_O",
+    "output_norm": mark("norm"),
     "add_norm": mark("add & norm"),
     "add": mark("add"),
     "cross": mark("cross"),
     "norm_2": mark("norm"),
     "feed_forward": mark("feed-forward"),
+    "feed_forward_norm": mark("norm"),
     "add_norm_2": mark("add & norm"),
     "add_2": mark("add"),
 }
@@ -55,7 +58,13 @@ HUES = {  # the fixed hues; "weight": the sequential scale; others are orange be
     **dict.fromkeys(("v", "z", "concat", "cross_concat", "weighted"), "value"),
     "pattern": "weight",
 }
-CAPTIONS = {"product": "q·k", "scaled": "÷√d", "biased": "+B", "mask": mark("mask")}  # short enough for a cell
+CAPTIONS = {
+    "product": "q·k",
+    "scaled": "÷√d",
+    "biased": "+B",
+    "capped": mark("cap"),
+    "mask": mark("mask"),
+}  # short enough for a cell
 PAIRS = {  # quantities of a query with each key, computed in the browser
     "elementwise": ("q ⊙ k", mark("Query and key, multiplied elementwise")),
     "weighted": ("A v", mark("Values multiplied by their weights")),

@@ -1,7 +1,7 @@
 // Choosing a query, a key or a number in the figure, the lens or the chips; a chosen number shows its formula.
 
-import { announce } from "../../../../components/kit/announce.js";
-import { say } from "../../../../components/kit/say.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { ask } from "./asked.js";
 import { showLens } from "./lens.js";
 import { makeOfQuery, tokenOf, wholeCell, wordsOfMark } from "./numbers.js";

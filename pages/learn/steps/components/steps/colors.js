@@ -1,7 +1,7 @@
 // Colors of numbers, and pictures of whole quantities: one pixel a number, drawn as large as they are needed.
 
-import { brushOf } from "../../../../components/kit/canvas.js";
-import { channels, mixed } from "../../../../components/kit/colors.js";
+import { brushOf } from "../../../../../headlight/components/kit/canvas.js";
+import { channels, mixed } from "../../../../../headlight/components/kit/colors.js";
 
 const LEVELS = 255; // of a scale, from its lowest to its highest number
 const ALLOWED = 46; // the level of a 1 in the mask

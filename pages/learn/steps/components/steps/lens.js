@@ -1,8 +1,8 @@
 // The lens: the numbers of the present stage themselves, of the chosen query and key; a click asks for a formula.
 
-import { scientific, thousands } from "../../../../components/kit/numbers.js";
-import { element } from "../../../../components/kit/elements.js";
-import { say } from "../../../../components/kit/say.js";
+import { scientific, thousands } from "../../../../../headlight/components/kit/numbers.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { colorOf, inkOf } from "./colors.js";
 import { tokenOf, valueAt, writeNumber } from "./numbers.js";
 

@@ -17,17 +17,21 @@ const SOURCES = { // of each quantity; of several names in one place, the first 
   product: [[PRODUCT]],
   scaled: [["product"]],
   biased: [["scaled", "product"], ["bias"]],
-  attn_scores: [["biased", "scaled", "product"], ["mask"]],
+  capped: [["biased", "scaled", "product"]],
+  attn_scores: [["capped", "biased", "scaled", "product"], ["mask"]],
   pattern: [["attn_scores"]],
   [WEIGHTED]: [["pattern"], ["v"]],
   z: [[WEIGHTED]],
   concat: [["z"]],
-  attn_out: [["concat"]],
+  attn_projected: [["concat"]],
+  attn_out: [["attn_projected", "concat"]],
   resid_mid: [["attn_out"], ["x"]],
-  cross_concat: [["cross_x", "normalized"]],
-  cross_out: [["cross_concat"]],
+  cross_concat: [["cross_x", "normalized", "resid_mid"]],
+  cross_projected: [["cross_concat"]],
+  cross_out: [["cross_projected", "cross_concat"]],
   mlp_post: [["mlp_pre"], ["mlp_linear"]],
-  mlp_out: [["mlp_post"]],
+  mlp_projected: [["mlp_post"]],
+  mlp_out: [["mlp_projected", "mlp_post"]],
   out: [["resid_post"]],
 };
 const POST_NORM = {
@@ -42,8 +46,8 @@ const PRE_NORM = {
   cross_x: [["resid_mid"]],
   resid_mid_cross: [["cross_out"], ["resid_mid"]],
   normalized: [["resid_mid_cross", "resid_mid"]],
-  mlp_pre: [["normalized"]],
-  mlp_linear: [["normalized"]],
+  mlp_pre: [["normalized", "resid_mid_cross", "resid_mid"]],
+  mlp_linear: [["normalized", "resid_mid_cross", "resid_mid"]],
   resid_post: [["mlp_out"], ["resid_mid_cross", "resid_mid"]],
 };
 const PARALLEL = { ...PRE_NORM, normalized: [["x"]] }; // both sub-layers read the same row
@@ -59,30 +63,35 @@ export const OPERATIONS = { // in front of what they make
   product: "Σ",
   scaled: "÷ √d",
   biased: "+ B",
+  capped: "tanh",
   attn_scores: "−∞",
   pattern: "softmax",
   [WEIGHTED]: "A · v",
+  attn_projected: "W_O",
   attn_out: "W_O",
   resid_mid: "+",
   normalized: "norm",
   cross_x: "norm",
+  cross_projected: "W_O",
   cross_out: "W_O",
   resid_mid_cross: "+",
   normalized_cross: "norm",
   mlp_pre: "W₁",
   mlp_post: "f",
+  mlp_projected: "W₂",
   mlp_out: "W₂",
   resid_post: "+",
   out: "norm",
 };
 
-export const OF_STAGES = { rotation: "R", qk_norm: "norm" }; // where the stage says more than what comes of it
+export const OF_STAGES = { rotation: "R", qk_norm: "norm", output_norm: "norm", feed_forward_norm: "norm" }; // where the stage says more than what comes of it
 
-export function linkStages({ header, quantities, home }) {
+export function linkStages({ header, home }) {
   // Gives each stage what it shows, what is new in it, and the links along which that comes about.
   const isParallel = header.stages.some((stage) => stage.name === "norm_2" && stage.matrices.includes("x"));
   const preNorm = isParallel ? PARALLEL : PRE_NORM;
-  const sources = { ...SOURCES, ...(quantities.has("x_normalized") ? preNorm : POST_NORM) };
+  const isPostNorm = header.stages.some(({ name }) => name === "add_norm");
+  const sources = { ...SOURCES, ...(isPostNorm ? POST_NORM : preNorm) };
   const born = new Map();
   header.stages.forEach((stage, index) => {
     const names = stage.matrices.filter((name) => home.has(name));

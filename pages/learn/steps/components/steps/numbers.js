@@ -3,9 +3,9 @@
 // data: as mounting.py packs it; after the header the numbers of each quantity (float32, little endian), row by row.
 // What belongs to one query and all keys (weighted values, the products of q and k) is made here, in single precision.
 
-import { fixed, scientific } from "../../../../components/kit/numbers.js";
-import { unpack } from "../../../../components/kit/packing.js";
-import { say } from "../../../../components/kit/say.js";
+import { fixed, scientific } from "../../../../../headlight/components/kit/numbers.js";
+import { unpack } from "../../../../../headlight/components/kit/packing.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 
 export const PRODUCT = "elementwise"; // q and k, number by number: rows are keys
 export const WEIGHTED = "weighted"; // each value times its weight: rows are keys

@@ -1,6 +1,6 @@
 // Paints the figure onto its canvas: what is done is calm, the present stage is bright, what comes is faint.
 
-import { brushOf } from "../../../../components/kit/canvas.js";
+import { brushOf } from "../../../../../headlight/components/kit/canvas.js";
 import { LANE, PARTS, rectOf, STRIP } from "./columns.js";
 import { numberRect } from "./marks.js";
 import { WEIGHTED } from "./numbers.js";

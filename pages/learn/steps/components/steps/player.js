@@ -1,10 +1,10 @@
 // The stages in a line, and the buttons and keys that go along them.
 
-import { announce } from "../../../../components/kit/announce.js";
-import { element } from "../../../../components/kit/elements.js";
-import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
-import { goTo as focusOn } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
+import { announce } from "../../../../../headlight/components/kit/announce.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { makePlayButtons, setDisabled, showPlaying } from "../../../../../headlight/components/kit/play_buttons.js";
+import { goTo as focusOn } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { chooseKey, describe, tellSoon } from "./choosing.js";
 import { showLens } from "./lens.js";
 import { travel } from "./motion.js";

@@ -1,6 +1,6 @@
 // What lies under the pointer in the figure: a number, in words beside it; a click keeps its key and asks for its formula.
 
-import { inLines, rove } from "../../../../components/kit/roving.js";
+import { inLines, rove } from "../../../../../headlight/components/kit/roving.js";
 import { chooseCell, pointAtKey } from "./choosing.js";
 import { markAt } from "./marks.js";
 import { wordsOfMark } from "./numbers.js";

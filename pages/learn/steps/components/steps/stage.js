@@ -1,6 +1,6 @@
 // The texts of the present stage: its title, its formula, its shapes, and what to notice.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { makeMath, MATH } from "./formula.js";
 
 export function makeStage(view) {

@@ -3,11 +3,11 @@
 // The header's `at` is where the page wants to be: stage, query, key and cell, in places of the whole text. What a person
 // chooses here is shown at once and told to the page, which answers below the figure.
 
-import { element } from "../../../../components/kit/elements.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { SharedValue } from "../../../../components/kit/shared_value.js";
-import { say } from "../../../../components/kit/say.js";
-import { watchTheme } from "../../../../components/kit/theme.js";
+import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { describe, placeOf, strongestKey } from "./choosing.js";
 import { makePalette } from "./colors.js";
 import { heights, makeColumns } from "./columns.js";
@@ -22,7 +22,7 @@ import { fillKeys, fillQueries, makeQueries } from "./tokens.js";
 import { showKeys, showQueries } from "./tokens_shown.js";
 
 export default await mount(import.meta.url, {
-  styles: ["../../../../components/kit/play_buttons.css", "../../../../components/kit/tip.css", "./steps.css", "./player.css", "./stage.css", "./tokens.css", "./lens.css"],
+  styles: ["../../../../../headlight/components/kit/play_buttons.css", "../../../../../headlight/components/kit/tip.css", "./steps.css", "./player.css", "./stage.css", "./tokens.css", "./lens.css"],
   make: makeView,
   update,
 });

@@ -1,10 +1,10 @@
 // A number and its formula, with the value of each symbol and each summand in it, and what other computations give.
 
-import { fixed, scientific, significant, thousands } from "../../../../components/kit/numbers.js";
-import { element } from "../../../../components/kit/elements.js";
+import { fixed, scientific, significant, thousands } from "../../../../../headlight/components/kit/numbers.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
 import { isAwaited } from "./asked.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { say } from "../../../../components/kit/say.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { makeMath, MATH } from "./formula.js";
 
 const AT_ONCE = 12; // terms; of more, the largest, as far as they are not 0

@@ -1,6 +1,6 @@
 // Paints parts of the figure: strips, cells and bars, upright vectors, the frames around them, and what is written there.
 
-import { fixed } from "../../../../components/kit/numbers.js";
+import { fixed } from "../../../../../headlight/components/kit/numbers.js";
 import { colorOf, inkOf, pictureOf } from "./colors.js";
 import { slotOf } from "./columns.js";
 import { valueAt } from "./numbers.js";

@@ -1,8 +1,8 @@
 // The tokens: those that may ask, as chips above the figure, and the selected ones, in front of their rows.
 
-import { element } from "../../../../components/kit/elements.js";
-import { inLine, rove } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { inLine, rove } from "../../../../../headlight/components/kit/roving.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { chooseKey, chooseQuery, pointAtKey, tell } from "./choosing.js";
 import { tokenOf } from "./numbers.js";
 

@@ -1,6 +1,6 @@
 // Which tokens are chosen, and where the selected ones stand.
 
-import { say } from "../../../../components/kit/say.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
 import { LANE, STRIP } from "./columns.js";
 import { tokenOf, valueAt } from "./numbers.js";
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { announced, areSame, press, shown } from "../../../dom.js";
 import { data, distribution, OFF } from "./distributions.js";
-import { shownStep } from "../../../../../pages/components/kit/channel.js";
+import { shownStep } from "../../../../../headlight/components/kit/channel.js";
 import show from "../../../../../pages/explore/decoding/components/candidates/candidates.js";
 
 const LOGITS = [1.2, 0.1, 3.1, -1.5, 2.4, 0.7, -0.3, 1.9, -2.2, 0.4, 1.5, -0.8, 2.8, -1.1, 2.1]; // 15 tokens; 2, 12, 4, 14 lead

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { announced, point, press } from "../../../dom.js";
 import { given, open, wait, written } from "./texts.js";
-import { shownStep } from "../../../../../pages/components/kit/channel.js";
+import { shownStep } from "../../../../../headlight/components/kit/channel.js";
 import show from "../../../../../pages/explore/decoding/components/writing/writing.js";
 
 const TOKENS = [given("<bos>"), given("le"), ...["a", "b", "c", "d", "e"].map((label) => written(label, 0.5))];

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Canvas, random } from "../../../canvas.js";
-import { FORBIDDEN, LEAST, MOST_CURVES, paintCurves, sortCurves, TOP } from "../../../../../pages/explore/heads/components/lines/curves.js";
+import { FORBIDDEN, LEAST, MOST_CURVES, paintCurves, sortCurves, TOP } from "../../../../../headlight/components/lines/curves.js";
 
 test("each weight that can be seen is drawn once, the faintest first", () => {
   const weights = Uint16Array.from({ length: 500 }, (_, i) => (i * 7919) % (TOP + 1));

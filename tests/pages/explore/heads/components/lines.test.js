@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { announced, areSame, place, point, press, resize, shown } from "../../../dom.js";
 import { random } from "../../../canvas.js";
 import { packed } from "../../../packed.js";
-import { FORBIDDEN, TOP } from "../../../../../pages/explore/heads/components/lines/curves.js";
+import { FORBIDDEN, TOP } from "../../../../../headlight/components/lines/curves.js";
 import show from "../../../../../pages/explore/heads/components/lines/lines.js";
 
 const HUES = ["#cc3311", "#0077bb", "#009988", "#ee7733"];

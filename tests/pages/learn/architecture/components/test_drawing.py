@@ -62,8 +62,9 @@ def test_memory_masks_texts_and_shapes_are_those_of_their_stacks():
     masks = {box["name"]: box["mask"] for stack in data["stacks"] for box in stack["inside"] if box["mask"]}
     assert masks["decoder.*.self_attn"] == "1000110011101111"
     assert masks["encoder.*.self_attn"] == masks["decoder.*.cross_attn"] == "1110" * 4
-    (stack, *_) = sent("encoder, rotary, window")["stacks"]
-    assert [box["mask"] for box in stack["inside"] if box["mask"]] == ["1100111001100010"], "of a window"
+    (stack, *_) = sent("encoder, windows and none")["stacks"]
+    assert [box["mask"] for box in stack["inside"] if box["mask"]] == ["1100111001100010"], "layer 1 has a window"
+    assert "inside" not in {arrow["flow"] for arrow in sent("decoder, parallel")["arrows"]}, "layer 1 has no rotation"
 
 
 @pytest.mark.parametrize("bad", [None, 3, "", "x" * 101, ["decoder.0.mlp"], {"name": "decoder.0.mlp"}])

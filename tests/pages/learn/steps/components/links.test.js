@@ -95,6 +95,24 @@ test("pre-norm with rotated, normalized queries, a bias and a gate; both sub-lay
   check(PRE(["norm_2", "x normalized", "normalized < x"]));
 });
 
+test("capped scores, and outputs that are normalized before they are added", () => {
+  check([
+    ["input", "x"],
+    ["projection", "x q k v", "q < x", "k < x", "v < x"],
+    ["product", "q k product", "elementwise < k q", "product < elementwise"],
+    ["cap", "product capped", "capped < product"],
+    ["mask", "capped mask attn_scores", "attn_scores < capped mask"],
+    ...ATTENTION.slice(0, -1),
+    ["output", "concat attn_projected", "attn_projected < concat"],
+    ["output_norm", "attn_projected attn_out", "attn_out < attn_projected"],
+    ["add", "x attn_out resid_mid", "resid_mid < attn_out x"],
+    ["cross", "resid_mid cross_concat cross_projected cross_out", "cross_concat < resid_mid", "cross_projected < cross_concat", "cross_out < cross_projected"],
+    ["feed_forward", "resid_mid mlp_pre mlp_post mlp_projected", "mlp_pre < resid_mid", "mlp_post < mlp_pre", "mlp_projected < mlp_post"],
+    ["feed_forward_norm", "mlp_projected mlp_out", "mlp_out < mlp_projected"],
+    ["add_2", "resid_mid mlp_out resid_post", "resid_post < mlp_out resid_mid"],
+  ]);
+});
+
 test("cross-attention makes its keys and values of the memory", () => {
   const view = check([
     ["input", "x memory"],

@@ -1,0 +1,1 @@
+"""Viewing: attention patterns of models that Headlight's core does not compute."""

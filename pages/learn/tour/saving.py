@@ -1,0 +1,143 @@
+"""A chapter as one file that opens in any browser without a network, with its figures and its questions."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from headlight.figures import Figure
+from headlight.figures.offline import PAGE, STYLE, drawing
+from headlight.language import language, say, say_message, speaking
+from pages.learn.tour import figure
+from pages.learn.tour.lesson_engine import judging
+from pages.learn.tour.lesson_engine.catalogue import KINDS
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip
+from pages.learn.tour.lesson_engine.evidence import Evidence
+from pages.learn.tour.lesson_engine.lesson import Lesson, LessonError, Prose, Question
+from pages.shared import prose
+from transformer_core.errors import HeadlightError
+
+_HERE = Path(__file__).parent
+_SHEETS = ("figure.css", "question.css", "saved/saved_chapter.css")  # the last in a folder: the app has those beside it
+_STYLES = "\n".join(_HERE.joinpath(sheet).read_text("utf-8") for sheet in _SHEETS)
+_SCRIPT = _HERE.joinpath("saved_chapter.js").read_text("utf-8")
+GIVEN = "\ue002"  # place of the reader's answer in a sentence
+
+
+def offer(lesson: Lesson, rows: Sequence[Any], evidence: Evidence) -> None:
+    """Draw the button that saves a chapter.
+
+    Args:
+        lesson: the chapter.
+        rows: of all its parts, each with `left` (texts and questions) and `figures`.
+        evidence: its numbers.
+    """
+    figures = {
+        id(spec): figure.data_of(lesson, spec, evidence, f"{place}-{at}", is_trained=True)
+        for place, row in enumerate(rows)
+        for at, spec in enumerate(row.figures)
+    }
+    st.download_button(
+        say("Save this chapter"),
+        data=partial(saved, lesson, rows, evidence, figures, language()),
+        file_name=f"{lesson.name}.html",
+        mime="text/html",
+        icon=":material/download:",
+        type="tertiary",
+        key=f"tour-{lesson.name}-save",
+        help=prose.plain(say("One file with the figures and the questions; it opens in any browser, offline.")),
+        on_click="ignore",
+    )
+
+
+def saved(lesson: Lesson, rows: Sequence[Any], evidence: Evidence, figures: dict[int, FigureData], reader: str) -> str:
+    """Return a chapter as a self-contained HTML page, at most 3 MB; called later, outside of the session.
+
+    Args:
+        lesson: the chapter.
+        rows: as for `offer`.
+        evidence: its numbers.
+        figures: the data of each figure, by the id of its `FigureSpec`.
+        reader: the language.
+    """
+    with speaking(reader):
+        plots: dict[str, Figure] = {}
+        above = " · ".join(
+            filter(None, (lesson.group, lesson.section and say("section {section}", section=lesson.section)))
+        )
+        order = [part for part in lesson.parts if isinstance(part, Question)]
+        after = {id(part): sum(question.line < part.line for question in order) for part in lesson.parts}
+        main = prose.markup(
+            "<main><p class='hl-tour-kicker'>{}</p><h1>{}</h1>{}</main>",
+            *(above, lesson.title, prose.joined("", [_row(row, evidence, figures, after, plots) for row in rows])),
+        )
+        body = f"{main}{drawing(plots) if plots else ''}<script type='module'>{_SCRIPT}</script>"
+        title = prose.markup("{}", lesson.title)
+        return PAGE.format(language=reader, title=title, style=f"{STYLE}{_STYLES}", body=body)
+
+
+def _row(
+    row: Any, evidence: Evidence, figures: dict[int, FigureData], after: dict[int, int], plots: dict[str, Figure]
+) -> prose.Markup:
+    def parts(drawn: Iterator[tuple[object, prose.Markup]]) -> prose.Markup:
+        return prose.each(
+            "<div class='part' data-after='{}'>{}</div>", ((after[id(part)], words) for part, words in drawn)
+        )
+
+    left = ((part, _calmly(_text if isinstance(part, Prose) else _question, part, evidence)) for part in row.left)
+    right = ((spec, _calmly(_figure, figures[id(spec)], plots)) for spec in row.figures)
+    return prose.markup("<section><div>{}</div><div>{}</div></section>", parts(left), parts(right))
+
+
+def _calmly(write: Any, *given: Any) -> prose.Markup:
+    """Return a part, or the error that it raises."""
+    try:
+        result: prose.Markup = write(*given)
+        return result
+    except HeadlightError as error:
+        what = error.what if isinstance(error, LessonError) else error.message
+        return prose.markup("<p class='hl-small'>{}.</p>", say_message(what))
+
+
+def _text(part: Prose, evidence: Evidence) -> prose.Markup:
+    return prose.of_markdown(judging.prose(part, evidence))
+
+
+def _figure(data: FigureData, plots: dict[str, Figure]) -> prose.Markup:
+    drawn = KINDS[data.spec.kind].draw(data)
+    if isinstance(drawn, Plot):
+        name = f"figure-{len(plots)}"
+        plots[name] = drawn.figure
+        height = int(drawn.figure.layout.height or 400)
+        words = prose.markup("<div id='{}' style='height: {}px'></div>", name, height)
+    else:
+        words = figure.strip_markup(drawn) if isinstance(drawn, Strip) else figure.table_markup(drawn)
+    return prose.markup("<div class='figure'>{}</div>", words)
+
+
+def _question(question: Question, evidence: Evidence) -> prose.Markup:
+    verdict = judging.judge(question, evidence, "")
+    labels: tuple[str, ...] = getattr(evidence.run.model_run, question.tokens) if question.tokens else ()
+    options = [choice.text for choice in question.choices] or labels
+    buttons = prose.each("<button type='button' name='answer' value='{}'>{}</button>", ((o, o) for o in options))
+    typed = prose.markup(
+        "<input name='typed' autocomplete='off' aria-label='{}' placeholder='{}'><button>{}</button>",
+        *(say("Your answer"), say("number, then Enter"), say("Answer")),
+    )
+    hint = prose.markup("<details><summary>{}</summary>{}</details>", say("Hint"), prose.of_markdown(question.hint))
+    wrong = say("You answered {given}. The correct answer is {right}.", given=GIVEN, right=verdict.right)
+    return prose.markup(
+        "<form class='question' data-kind='{}' data-right='{}' data-value='{}' data-within='{}' data-correct='{}' "
+        "data-wrong='{}' data-shown='{}' data-unread='{}'><p class='hl-tour-kicker'>{}</p>{}"
+        "<div class='answers'>{}</div>{}<button type='button' name='reveal' class='link'>{}</button>"
+        "<p class='hl-tour-verdict' role='status'></p>"
+        "<button type='button' name='again' class='link' hidden>{}</button></form>",
+        *("choices" if question.choices else "tokens" if labels else "number", verdict.right),
+        *("" if verdict.value is None else repr(verdict.value), question.within),
+        *(say("Correct: {right}.", right=verdict.right), wrong, say("The answer is {right}.", right=verdict.right)),
+        *(say("Please enter a number, such as 28, 0.5 or sqrt(3)."), say("Your prediction")),
+        *(prose.of_markdown(question.ask), buttons if options else typed, hint if question.hint else ""),
+        *(say("Reveal answer"), say("Try again")),
+    )

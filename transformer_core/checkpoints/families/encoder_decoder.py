@@ -1,0 +1,88 @@
+"""Two BERTs as encoder and decoder ("bert2bert"): post-norm, learned positions, the decoder with cross-attention."""
+
+from dataclasses import replace
+
+from torch import Tensor
+
+from transformer_core.checkpoints.families import bert
+from transformer_core.checkpoints.family import Entry, Family, module
+from transformer_core.checkpoints.options import Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+HEAD = "decoder.cls.predictions.decoder.weight"
+SAME = ("d_model", "d_ff", "n_heads", "max_seq_len", "layer_norm_eps", "activation", "dropout", "dropout_pattern")
+_PREFIXES = {"encoder": "encoder", "decoder": "decoder.bert"}
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of two BERTs.
+
+    Segments are always 0 here, so their embedding becomes part of that of the positions.
+
+    Source: Rothe et al. 2020, sec. 2, and the library's class.
+    """
+    stacks = {}
+    for name in _PREFIXES:
+        inner = options.inside(name)
+        if inner.value("model_type") != "bert":
+            raise options.error(name, Message("only BERTs are supported as encoder and decoder"))
+        stacks[name] = bert.read_kin(inner, pad_id=0, is_decoder=name == "decoder", n_segments=0)
+        inner.finish()
+    encoder, decoder = stacks["encoder"], stacks["decoder"]
+    for field in SAME:
+        if getattr(encoder, field) != getattr(decoder, field):
+            raise options.error("decoder", Message("encoder and decoder must have the same {field}", field=field))
+    options.n_tokens = decoder.vocab_size
+    pad = options.token("pad_token_id", decoder.pad_id)
+    start = options.token("decoder_start_token_id", decoder.bos_id)
+    if start is None:
+        raise options.error("decoder_start_token_id", Message("it is needed, because outputs begin with this token"))
+    return replace(
+        decoder,
+        architecture="encoder_decoder",
+        n_encoder_layers=encoder.n_encoder_layers,
+        n_decoder_layers=decoder.n_encoder_layers,
+        src_vocab_size=0 if encoder.vocab_size == decoder.vocab_size else encoder.vocab_size,
+        pad_id=pad,
+        bos_id=start,
+        eos_id=options.token("eos_token_id"),
+    )
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return the entries of both BERTs, in which the decoder's output layer is tied to its embedding or not."""
+    tied = (HEAD,) if config.tie_embeddings == "target" else ()
+    entries = [
+        Entry("encoder.embeddings.word_embeddings.weight", ("encoder.embed.weight",)),
+        Entry("decoder.bert.embeddings.word_embeddings.weight", ("decoder.embed.weight",), copies=tied),
+    ]
+    if config.unembed and not tied:
+        entries += [Entry(HEAD, ("unembed.weight",))]
+    for stack, theirs in _PREFIXES.items():
+        n_layers = getattr(config, f"n_{stack}_layers")
+        entries += [
+            Entry(
+                f"{theirs}.embeddings.position_embeddings.weight",
+                (f"{stack}.pos_embed.table",),
+                others=(f"{theirs}.embeddings.token_type_embeddings.weight",),
+                joined=_with_first_segment,
+            ),
+            *module(f"{theirs}.embeddings.LayerNorm", f"{stack}.embedding_norm"),
+            *bert.blocks(theirs, stack, n_layers),
+        ]
+    for i in range(config.n_decoder_layers):
+        cross, ours = f"decoder.bert.encoder.layer.{i}.crossattention", f"decoder.blocks.{i}"
+        for name, part in bert.PROJECTIONS.items():
+            entries += module(f"{cross}.self.{name}", f"{ours}.cross_attn.{part}")
+        entries += module(f"{cross}.output.dense", f"{ours}.cross_attn.out")
+        entries += module(f"{cross}.output.LayerNorm", f"{ours}.ln_cross")
+    return (*entries, *bert.head("decoder.", config))
+
+
+def _with_first_segment(tables: list[Tensor]) -> Tensor:
+    positions, segments = tables
+    return positions.float() + segments[0].float()
+
+
+FAMILIES = (Family(model_type="encoder-decoder", read=read, keys=keys, head=HEAD),)

@@ -1,0 +1,96 @@
+"""OPT: decoder-only, ReLU, learned positions whose first two rows are not used; pre-norm, in OPT-350m post-norm."""
+
+from torch import Tensor
+
+from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+EMBEDDING, HEAD = "model.decoder.embed_tokens.weight", "lm_head.weight"
+_UNUSED_POSITIONS = 2  # the table's first rows
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of an OPT.
+
+    Source: Zhang et al. 2022, sec. 2.1, and the library's class.
+    """
+    options.must_be("layer_norm_elementwise_affine", True, Message("this family requires trained normalizations"))
+    d_model = options.whole("hidden_size")
+    options.idle("layerdrop", "activation_dropout")
+    is_tied = options.switch("tie_word_embeddings", True) and not beyond_config(options)["is_narrow"]
+    has_bias, is_pre_norm = options.switch("enable_bias", True), options.switch("do_layer_norm_before", True)
+    return decoder_only(
+        vocab_size=options.whole("vocab_size"),
+        d_model=d_model,
+        d_ff=options.whole("ffn_dim"),
+        n_heads=options.whole("num_attention_heads"),
+        n_decoder_layers=options.whole("num_hidden_layers"),
+        max_seq_len=options.whole("max_position_embeddings", 2048),
+        positions="learned",
+        norm_position="pre" if is_pre_norm else "post",
+        last_norm=not (is_pre_norm and options.switch("_remove_final_layer_norm", False)),
+        activation=options.choice("activation_function", ACTIVATIONS, "relu"),
+        feed_forward_bias=has_bias,
+        attention_bias="all" if has_bias else "none",
+        tie_embeddings="target" if is_tied else "none",
+        dropout=options.number("dropout", 0.1),
+        dropout_pattern=options.number("attention_dropout", 0.0),
+        **options.tokens_of_decoder(bos=2, eos=2, pad=1),
+    )
+
+
+def beyond_config(options: Options) -> dict[str, bool]:
+    """Return whether the embeddings are narrower than the model, as in OPT-350m."""
+    d_model = options.whole("hidden_size")
+    return {"is_narrow": options.whole("word_embed_proj_dim", d_model) != d_model}
+
+
+def keys(config: ModelConfig, *, is_narrow: bool = False) -> tuple[Entry, ...]:
+    """Return the entries of an OPT."""
+    linear = ("weight", "bias") if config.feed_forward_bias else ("weight",)
+    entries = [
+        *(projected() if is_narrow else embeddings(config, EMBEDDING, head=HEAD)),
+        Entry(
+            "model.decoder.embed_positions.weight",
+            ("decoder.pos_embed.table",),
+            lambda table: (table[_UNUSED_POSITIONS:],),
+        ),
+        *(module("model.decoder.final_layer_norm", "decoder.ln_final") if config.has_final_norm else ()),
+    ]
+    for i in range(config.n_decoder_layers):
+        theirs, ours = f"model.decoder.layers.{i}", f"decoder.blocks.{i}"
+        entries += [
+            *module(f"{theirs}.self_attn_layer_norm", f"{ours}.ln1"),
+            *module(f"{theirs}.self_attn.q_proj", f"{ours}.self_attn.q", linear),
+            *module(f"{theirs}.self_attn.k_proj", f"{ours}.self_attn.k", linear),
+            *module(f"{theirs}.self_attn.v_proj", f"{ours}.self_attn.v", linear),
+            *module(f"{theirs}.self_attn.out_proj", f"{ours}.self_attn.out", linear),
+            *module(f"{theirs}.final_layer_norm", f"{ours}.ln2"),
+            *module(f"{theirs}.fc1", f"{ours}.mlp.up", linear),
+            *module(f"{theirs}.fc2", f"{ours}.mlp.down", linear),
+        ]
+    return tuple(entries)
+
+
+def projected() -> tuple[Entry, Entry]:
+    """Return the entries of narrow embeddings with their projections to the model's width, and back for the logits."""
+    to_model, from_model = (f"model.decoder.project_{side}.weight" for side in ("in", "out"))
+    return (
+        Entry(EMBEDDING, ("decoder.embed.weight",), copies=(HEAD,), others=(to_model,), joined=_times_transposed),
+        Entry(from_model, ("unembed.weight",), others=(EMBEDDING,), joined=_times),
+    )
+
+
+def _times_transposed(tensors: list[Tensor]) -> Tensor:
+    embedding, to_model = tensors
+    return embedding.float() @ to_model.float().transpose(0, 1)
+
+
+def _times(tensors: list[Tensor]) -> Tensor:
+    from_model, embedding = tensors
+    return embedding.float() @ from_model.float()
+
+
+FAMILIES = (Family(model_type="opt", read=read, keys=keys, head=HEAD, prefix="model.", beyond_config=beyond_config),)

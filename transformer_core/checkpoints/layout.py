@@ -1,0 +1,317 @@
+"""Layouts of checkpoints without a config.json, written by programs that are read and copied rather than installed.
+
+A layout is recognized by its tensors. To add one, add a file in `layouts/` with
+
+- a function that recognizes it (`having`, for fixed keys) and returns the tensors by the keys of its table;
+- a function that describes a model (`Description`): the fields of `ModelConfig` that its files determine; those that
+  follow from a convention, each with a note that says so; and those that remain open, as questions;
+- a function that returns an `Entry` for each tensor, as in `family.py`;
+- `LAYOUTS`, a tuple of `Layout` records.
+
+The file is found automatically. Options have the names of `ModelConfig`; `load(..., options={"n_heads": 4})` or a
+config.json next to the weights answers a question, or replaces a convention.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from transformer_core.cached_property import cached_property
+from transformer_core.checked_fields import check_values
+from transformer_core.checkpoints.family import Entry, Family, Ignored, computed
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.checkpoints.wrappers import Renamed
+from transformer_core.config import ModelConfig
+from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
+from transformer_core.text.interface import Tokenizer
+
+Choice = str | float | bool
+DECODER_ONLY: Mapping[str, Any] = {
+    "architecture": "decoder_only",
+    "n_encoder_layers": 0,
+    "norm_position": "pre",
+    "scale_embeddings": False,
+    "pad_id": None,
+}
+_FIELDS = "fields"  # key of the fields of ModelConfig in the values of a layout's family
+LAYOUT = "_layout"  # key of the layout itself there
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedModel:
+    """The content of a model's files, as far as it can be read without running code."""
+
+    folder: Path  # may contain a tokenizer and descriptions
+    paths: tuple[Path, ...]  # the files of weights
+    config: Mapping[str, Any]  # the object in config.json; {} without one
+    other: Mapping[str, Any]  # in the file of weights besides them, such as "model_args"
+    weights: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A choice that a model's files do not determine."""
+
+    option: str  # a field of ModelConfig
+    candidates: tuple[Choice, ...]  # possible values, the most common first
+    why: Message  # why the files do not determine it
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A value that is not in the files, but that models of this layout have by convention."""
+
+    option: str  # a field of ModelConfig
+    value: Choice
+    note: Message  # says which convention was used
+    others: tuple[Choice, ...] = ()  # usual values of other models of this layout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """A model of a layout, as far as its files determine it."""
+
+    fields: Mapping[str, Any]  # of ModelConfig
+    conventions: Sequence[Convention] = ()
+    questions: Sequence[Question] = ()
+    notes: Sequence[Message] = ()
+    weights: Mapping[str, Tensor] | None = None  # by the keys of the layout's table; None: those that were recognized
+    tokenizer: Tokenizer | None = None  # in the file of weights itself
+
+
+class UndecidedError(CheckpointError):
+    """A model whose files leave questions open.
+
+    Attributes:
+        layout: the name of its layout.
+        questions: each is answered by an option of `load`.
+        conventions: values that options of `load` replace.
+    """
+
+    def __init__(
+        self,
+        template: str | Message,
+        /,
+        *,
+        layout: str,
+        questions: Sequence[Question],
+        conventions: Sequence[Convention],
+        **values: Any,
+    ) -> None:
+        super().__init__(template, layout=layout, **values)
+        self.layout, self.questions, self.conventions = layout, tuple(questions), tuple(conventions)
+
+
+def having(*keys: str) -> Callable[[SavedModel], Mapping[str, Tensor] | None]:
+    """Return a function that recognizes a layout by keys, of which all its files have each, after a common prefix.
+
+    It returns the tensors without that prefix; None if a key is missing.
+    """
+
+    def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
+        prefix = next((key.removesuffix(keys[0]) for key in saved.weights if f".{key}".endswith(f".{keys[0]}")), None)
+        if prefix is None or any(prefix + key not in saved.weights for key in keys):
+            return None
+        if not prefix:
+            return saved.weights
+        return Renamed(
+            saved.weights, {key.removeprefix(prefix): key for key in saved.weights if key.startswith(prefix)}
+        )
+
+    return recognize
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How one program lays out its checkpoints."""
+
+    name: str  # of the program
+    model_type: str  # in a config.json that names the layout
+    recognize: Callable[[SavedModel], Mapping[str, Tensor] | None]  # the tensors by the keys of its table, or None
+    describe: Callable[[SavedModel, Mapping[str, Any]], Description]  # from recognized tensors, and given fields
+    keys: Callable[[ModelConfig], tuple[Entry, ...]]
+    head: str  # key of the output layer's matrix
+    names: Mapping[str, str] = field(default_factory=dict)  # maps its own names of options to ours, or "" if idle
+    settings: Callable[[SavedModel], Mapping[str, Any]] = lambda saved: saved.config  # its own options in the files
+    ignored: tuple[Ignored, ...] = ()
+    described_in: str = ""  # its file of options, if any; a config.json beside it is another program's
+
+    @cached_property
+    def family(self) -> Family:
+        """The family whose configuration is already ours."""
+        return Family(
+            model_type=self.model_type,
+            read=lambda options: ModelConfig.from_dict(options.value(_FIELDS)),
+            keys=self.keys,
+            head=self.head,
+            ignored=self.ignored,
+        )
+
+
+def describe(
+    layout: Layout, saved: SavedModel, options: Mapping[str, Any], *, where: str | Message
+) -> tuple[dict[str, Any], Description]:
+    """Return the values of a recognized model for its layout's family, and its description with all notes.
+
+    Args:
+        layout: which has recognized it.
+        saved: the model, with its tensors by the keys of the layout.
+        options: fields of ModelConfig, which take precedence over all others.
+        where: name of the model in messages.
+
+    Raises:
+        UndecidedError: a question is open.
+        CheckpointError: an unsupported option in the files, or contradictory fields.
+    """
+    given = {**_in_our_names(layout, layout.settings(saved), where), **options}
+    try:
+        ModelConfig.check_names(options)
+        check_values(ModelConfig, given)
+        description = _described(layout, saved, given, where)
+        by_convention = [convention for convention in description.conventions if convention.option not in given]
+        if open_questions := [question for question in description.questions if question.option not in given]:
+            raise _undecided(layout, open_questions, by_convention, where)
+        fields = {
+            **description.fields,
+            **{convention.option: convention.value for convention in by_convention},
+            **given,
+        }
+        ModelConfig.from_dict(fields)
+    except ConfigError as error:
+        raise CheckpointError(
+            "{where} was recognized as {layout}, but cannot be built with these options: {error}",
+            where=where,
+            layout=layout.name,
+            error=error,
+        ) from error
+    chosen = [Message("{option} is {value}, as chosen.", option=name, value=value) for name, value in options.items()]
+    notes = [*description.notes, *(convention.note for convention in by_convention), *chosen]
+    return {"model_type": layout.model_type, LAYOUT: layout, _FIELDS: fields}, replace(description, notes=notes)
+
+
+def _described(layout: Layout, saved: SavedModel, given: Mapping[str, Any], where: str | Message) -> Description:
+    """Return the description of a recognized model, whose other tensors may be missing or have any shape."""
+    try:
+        return layout.describe(saved, given)
+    except HeadlightError:
+        raise
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            "{where} was recognized as {layout}, but lacks some of its tensors, or has them in other shapes "
+            "({reason}); copy the whole file again",
+            where=where,
+            layout=layout.name,
+            reason=str(error)[:100],
+        ) from error
+
+
+def _in_our_names(layout: Layout, settings: Mapping[str, Any], where: str | Message) -> dict[str, Any]:
+    """Return the fields of ModelConfig in the options of a program; unknown ones are refused as in `Options`."""
+    options = Options(settings, where=where)
+    ours = {name: name for name in ModelConfig.__dataclass_fields__} | dict(layout.names)
+    options.idle(*ours)
+    options.finish()
+    fields = {ours[name]: value for name, value in settings.items() if ours.get(name) and value is not None}
+    if isinstance(activation := fields.get("activation"), str):
+        fields["activation"] = ACTIVATIONS.get(activation, activation)
+    return fields
+
+
+def _undecided(
+    layout: Layout, questions: Sequence[Question], conventions: Sequence[Convention], where: str | Message
+) -> UndecidedError:
+    return UndecidedError(
+        "{where} was recognized as {layout}, but its files do not determine {options}; choose with options={example}, "
+        "or in a shell with {shell}. {reasons}",
+        layout=layout.name,
+        questions=questions,
+        conventions=conventions,
+        where=where,
+        options=", ".join(question.option for question in questions),
+        example="{" + ", ".join(f'"{question.option}": ...' for question in questions) + "}",
+        shell=" ".join(f"--set {question.option}=..." for question in questions),
+        reasons=Message.joined(
+            " ",
+            [
+                Message(
+                    "{option}: {why} Candidates: {candidates}.",
+                    option=question.option,
+                    why=question.why,
+                    candidates=", ".join(map(str, question.candidates)),
+                )
+                for question in questions
+            ],
+        ),
+    )
+
+
+class Computed(Mapping[str, Tensor]):
+    """Weights with tensors that are computed on access, such as biases of zero, or rows in another order."""
+
+    def __init__(
+        self,
+        weights: Mapping[str, Tensor],
+        functions: Mapping[str, Callable[[], Tensor]],
+        *,
+        without: Collection[str] = (),
+    ) -> None:
+        """Take functions by key, which replace tensors of these keys; tensors in `without` are left out."""
+        self._weights, self._computed = weights, functions
+        self._keys = dict.fromkeys([*(key for key in weights if key not in without), *functions])
+
+    def __getitem__(self, key: str) -> Tensor:
+        if key not in self._keys:
+            raise KeyError(key)
+        return computed(key, self._computed[key]) if key in self._computed else self._weights[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys  # without computing the tensor
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def gains_of_one(key: str, norms: Sequence[str]) -> Entry:
+    """Return the entry of normalizations without a gain: one tensor of ones for all, as in `Computed`."""
+    return Entry(key, tuple(f"{norm}.weight" for norm in norms), lambda ones: [ones] * len(norms))
+
+
+def heads_question(d_model: int, *, usual: int = 64) -> Question:
+    """Return the question for the number of heads: the divisors of the width, by how usual the width of a head is.
+
+    Args:
+        d_model: width of all heads together.
+        usual: the most common width of a head.
+    """
+    divisors = [n for n in range(1, min(d_model, 256) + 1) if d_model % n == 0 and d_model // n >= min(d_model, 4)]
+    by_width = sorted(divisors, key=lambda n: max(usual, d_model // n) / min(usual, d_model // n))
+    return Question(
+        "n_heads", tuple(by_width), Message("The tensors contain all heads side by side, not their number.")
+    )
+
+
+def usual_heads(d_model: int, n_heads: int, name: str) -> Convention:
+    """Return the convention for the number of heads of a model of usual width."""
+    return Convention(
+        "n_heads",
+        n_heads,
+        Message(
+            "Read with {n_heads} heads, the usual number of {name} for a width of {d_model}; if yours has another, "
+            "choose n_heads.",
+            n_heads=n_heads,
+            name=name,
+            d_model=d_model,
+        ),
+        tuple(n for n in heads_question(d_model).candidates if n != n_heads),
+    )
+
+
+def n_layers(weights: Mapping[str, Tensor], before: str, after: str) -> int:
+    """Return how many keys begin and end so: one per layer."""
+    return sum(key.startswith(before) and key.endswith(after) for key in weights)

@@ -1,0 +1,145 @@
+"""microGPT: a GPT in plain Python, whose forks save its rows of numbers as JSON."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from transformer_core.checkpoints.family import Entry, embeddings
+from transformer_core.checkpoints.layout import (
+    DECODER_ONLY,
+    Computed,
+    Convention,
+    Description,
+    Layout,
+    Question,
+    SavedModel,
+    gains_of_one,
+    having,
+    heads_question,
+    n_layers,
+)
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+from transformer_core.text.ids import CharacterTokenizer
+
+N_HEADS = 4
+_ONES = "gain of 1"
+_LINEAR = {
+    **{"attn_wq": "self_attn.q", "attn_wk": "self_attn.k", "attn_wv": "self_attn.v", "attn_wo": "self_attn.out"},
+    **{"mlp_fc1": "mlp.up", "mlp_fc2": "mlp.down"},
+}
+
+
+_NAMES = {"n_layer": "n_decoder_layers", "n_head": "n_heads", "n_embd": "d_model", "block_size": "max_seq_len"}
+
+
+def settings(saved: SavedModel) -> Mapping[str, Any]:
+    """Return the options that a fork saves as "config", or next to its matrices, and those in config.json."""
+    config = saved.other.get("config")
+    options = {**saved.other, **(config if isinstance(config, dict) else {})}
+    return {name: options[name] for name in _NAMES if name in options} | dict(saved.config)
+
+
+def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
+    """Return the description of a microGPT.
+
+    Source: microgpt.py by Andrej Karpathy (2026-02-12): RMS normalization without a gain, also of the embeddings, but
+    not before the output layer.
+    """
+    weights = saved.weights
+    vocab_size, d_model = weights["wte"].shape
+    tokenizer = _tokenizer(saved.other, vocab_size)
+    conventions: list[Convention] = []
+    questions = [
+        Question(
+            "activation",
+            ("relu", "squared_relu"),
+            Message("microGPT uses ReLU; its first version, of 2026-02-11, squares it."),
+        )
+    ]
+    if d_model % N_HEADS == 0:
+        note = Message(
+            "Read with {n_heads} heads, as in microGPT; if yours has another number, choose n_heads.", n_heads=N_HEADS
+        )
+        conventions.append(Convention("n_heads", N_HEADS, note))
+    else:
+        questions.append(heads_question(d_model, usual=4))
+    if tokenizer is None:
+        note = Message(
+            "Read with the last token at the beginning and end of texts, as in microGPT; if yours has another, "
+            "choose bos_id."
+        )
+        conventions.append(Convention("bos_id", vocab_size - 1, note))
+    bos = given.get("bos_id", vocab_size - 1) if tokenizer is None else tokenizer.bos_id
+    fields = {
+        **DECODER_ONLY,
+        "vocab_size": vocab_size,
+        "d_model": d_model,
+        "d_ff": weights["layer0.mlp_fc1"].shape[0],
+        "n_decoder_layers": n_layers(weights, "layer", ".attn_wq"),
+        "max_seq_len": weights["wpe"].shape[0],
+        "positions": "learned",
+        "norm": "rms",
+        "embedding_norm": True,
+        "last_norm": False,
+        "feed_forward_bias": False,
+        "attention_bias": "none",
+        "tie_embeddings": "none",
+        "dropout": 0.0,
+        "bos_id": bos,
+        "eos_id": bos,
+    }
+    return Description(
+        fields=fields,
+        conventions=conventions,
+        questions=questions,
+        weights=Computed(weights, {_ONES: lambda: torch.ones(d_model)}),
+        tokenizer=tokenizer,
+    )
+
+
+def _tokenizer(content: Mapping[str, Any], vocab_size: int) -> CharacterTokenizer | None:
+    """Return the tokenizer of a list of characters; the token that begins texts is not one of them, or is longer."""
+    vocabulary = next((content[name] for name in ("_vocab", "vocab", "uchars", "chars") if name in content), None)
+    if not isinstance(vocabulary, list) or not all(isinstance(token, str) for token in vocabulary):
+        return None
+    characters = dict(enumerate(vocabulary))
+    longer = [i for i, token in characters.items() if len(token) != 1]
+    if len(vocabulary) == vocab_size - 1:
+        longer.append(vocab_size - 1)
+    try:
+        tokenizer = CharacterTokenizer(characters | dict.fromkeys(longer, ""), bos_id=longer[0] if longer else None)
+    except ValueError:
+        return None
+    return tokenizer if tokenizer.vocab_size == vocab_size else None
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return the entries of a microGPT."""
+    blocks = [f"decoder.blocks.{i}" for i in range(config.n_decoder_layers)]
+    norms = [f"{block}.{norm}" for block in blocks for norm in ("ln1", "ln2")]
+    return (
+        *embeddings(config, "wte", head="lm_head"),
+        Entry("wpe", ("decoder.pos_embed.table",)),
+        gains_of_one(_ONES, ["decoder.embedding_norm", *norms]),
+        *(
+            Entry(f"layer{i}.{theirs}", (f"{block}.{ours}.weight",))
+            for i, block in enumerate(blocks)
+            for theirs, ours in _LINEAR.items()
+        ),
+    )
+
+
+LAYOUTS = (
+    Layout(
+        name="microGPT",
+        model_type="microgpt",
+        recognize=having("layer0.attn_wq", "wte", "wpe", "lm_head"),
+        describe=describe,
+        keys=keys,
+        head="lm_head",
+        names=_NAMES,
+        settings=settings,
+    ),
+)

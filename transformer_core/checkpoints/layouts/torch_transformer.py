@@ -1,0 +1,202 @@
+"""Models around torch.nn.Transformer, or nn.TransformerEncoder and nn.TransformerDecoder.
+
+The layers are recognized by the names that torch gives to their parts, and the embedding, the positions and the output
+layer by names and shapes. A config.json in the same folder may describe more:
+
+{"model_type": "torch_transformer", "n_heads": 4, "embedding": "embed.weight", "output": "out.weight",
+ "positions": "sinusoidal_interleaved"}
+
+- embedding: the key of the token embedding, or a list of those of source and target.
+- output: the key of the output layer's matrix.
+- position_table: the key of a table that is added to the embeddings, or a list of two.
+- ignored: keys of other layers, such as a classifier.
+- norm_first, causal (an encoder with a causal mask, which is a decoder), or any field of `ModelConfig`.
+
+With "model_type", options that are left out have torch's defaults: norm_first false, causal false, activation "relu",
+scale_embeddings false.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_core.checkpoints.family import Entry, module
+from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel, heads_question
+from transformer_core.checkpoints.torch_parts import STACKS, TorchParts, stacks_of
+from transformer_core.checkpoints.wrappers import Renamed
+from transformer_core.config import ModelConfig
+from transformer_core.errors import CheckpointError, Message
+
+MODEL_TYPE = "torch_transformer"
+_IN_CONFIG = ("embedding", "output", "position_table", "ignored")  # keys of tensors
+_USUAL_LENGTH = 512  # if no table shows it
+_QUESTIONS = (
+    Question(
+        "norm_position", ("post", "pre"), Message("norm_first changes the order of torch’s layers, not the tensors.")
+    ),
+    Question("activation", ("relu", "gelu"), Message("It is not in the tensors.")),
+)
+_CAUSAL = Question(
+    "architecture",
+    ("decoder_only", "encoder_only"),
+    Message("With a causal mask an nn.TransformerEncoder is a decoder; the mask is not in the tensors."),
+)
+_SCALED = Question(
+    "scale_embeddings",
+    (True, False),
+    Message("Many programs multiply embeddings by √d_model before they add sinusoidal positions."),
+)
+_POSITIONS = Question(
+    "positions", ("sinusoidal_interleaved", "sinusoidal_halves", "none"), Message("There is no table of positions.")
+)
+
+
+def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
+    """Return the tensors of a model with such layers."""
+    return saved.weights if stacks_of(saved.weights) else None
+
+
+def settings(saved: SavedModel) -> Mapping[str, Any]:
+    """Return the options in config.json, those of torch under our names."""
+    ours = {name: value for name, value in saved.config.items() if name not in ("norm_first", "causal")}
+    if "norm_first" in saved.config:
+        ours["norm_position"] = "pre" if saved.config["norm_first"] else "post"
+    if "causal" in saved.config and "decoder" not in stacks_of(saved.weights).values():
+        ours["architecture"] = "decoder_only" if saved.config["causal"] else "encoder_only"
+    return ours
+
+
+def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
+    """Return the description of a model.
+
+    Source: the classes of torch.nn, which follow Vaswani et al. 2017.
+
+    Raises:
+        CheckpointError: as for `TorchParts.of`; or only one of two stacks has a final normalization.
+    """
+    parts = TorchParts.of(saved)
+    tensors = {name: saved.weights[key] for name, key in parts.keys.items()}
+    is_pair, has_output = len(parts.stacks) > 1, "output.weight" in tensors
+    src, tgt = tensors["embedding.0"], tensors[f"embedding.{len(parts.stacks) - 1}"]
+    has_bias = "encoder.layers.0.linear1.bias" in tensors
+    norms = {f"{stack}.norm.weight" in tensors for stack in parts.stacks}
+    if len(norms) > 1:
+        raise CheckpointError(
+            "{path}: only one of the two stacks has a final normalization, which is not supported", path=saved.folder
+        )
+    is_pre, is_causal = given.get("norm_position") == "pre", given.get("architecture") == "decoder_only"
+    n_layers = [
+        len({name.split(".")[2] for name in tensors if name.startswith(f"{stack}.layers.")}) for stack in STACKS
+    ]
+    questions = [
+        *_QUESTIONS,
+        *([_CAUSAL] if has_output and not is_pair else []),
+        *([] if parts.positions == "learned" else [_SCALED]),
+    ]
+    return Description(
+        fields={
+            "architecture": "encoder_decoder" if is_pair else "encoder_only",
+            "vocab_size": tgt.shape[0],
+            "src_vocab_size": 0 if src.shape[0] == tgt.shape[0] else src.shape[0],
+            "d_model": tgt.shape[1],
+            "d_ff": tensors["encoder.layers.0.linear1.weight"].shape[0],
+            "n_encoder_layers": 0 if is_causal else n_layers[0],
+            "n_decoder_layers": n_layers[0] if is_causal else n_layers[1],
+            "max_seq_len": min(parts.lengths, default=_USUAL_LENGTH),
+            **({"positions": parts.positions} if parts.positions else {}),
+            "norm": "layer" if has_bias else "layer_without_bias",
+            "norm_position": "post",
+            ("last_norm" if is_pre else "final_norm"): norms == {True},
+            "activation": "relu",
+            "feed_forward_bias": has_bias,
+            "attention_bias": "all" if has_bias else "none",
+            "scale_embeddings": False,
+            "tie_embeddings": _tying(src, tgt, tensors.get("output.weight"), is_pair=is_pair),
+            "unembed": has_output,
+            "unembed_bias": "output.bias" in tensors,
+            "pad_id": None,
+        },
+        conventions=_special_tokens(tgt.shape[0]) if is_pair or is_causal else [],
+        questions=[
+            heads_question(tgt.shape[1]),
+            *([] if saved.config.get("model_type") == MODEL_TYPE else questions),
+            *([] if parts.positions else [_POSITIONS]),
+        ],
+        notes=parts.notes,
+        weights=Renamed({key: saved.weights[key] for key in saved.weights if key not in parts.left_out}, parts.keys),
+    )
+
+
+def _tying(src: Tensor, tgt: Tensor, output: Tensor | None, *, is_pair: bool) -> str:
+    if output is None or not torch.equal(tgt, output):
+        return "none"
+    return "three_way" if is_pair and src.shape == tgt.shape and torch.equal(src, tgt) else "target"
+
+
+def _special_tokens(vocab_size: int) -> list[Convention]:
+    note = Message("Read with {token} as {option}; its files do not record special tokens.")
+    return [
+        Convention(option, token, Message(note, token=token, option=option))
+        for option, token in (("bos_id", min(1, vocab_size - 1)), ("eos_id", min(2, vocab_size - 1)))
+    ]
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return the entries of a model, by the keys of `TorchParts`."""
+    parts = ("weight", "bias") if config.feed_forward_bias else ("weight",)
+    is_pair = config.architecture == "encoder_decoder"
+    ours_of = {"encoder": "decoder" if config.architecture == "decoder_only" else "encoder", "decoder": "decoder"}
+    stacks = {stack: ours for stack, ours in ours_of.items() if stack == "encoder" or is_pair}
+    entries = _embeddings(config, [*stacks.values()])
+    for stack, our_stack in stacks.items():
+        if config.has_final_norm:
+            entries += module(f"{stack}.norm", f"{our_stack}.ln_final", parts)
+        for i in range(config.n_encoder_layers if our_stack == "encoder" else config.n_decoder_layers):
+            theirs, ours = f"{stack}.layers.{i}", f"{our_stack}.blocks.{i}"
+            attentions = {"self_attn": "self_attn"} | ({"multihead_attn": "cross_attn"} if stack == "decoder" else {})
+            norms = ("ln1", "ln_cross", "ln2") if stack == "decoder" else ("ln1", "ln2")
+            for their_name, our_name in attentions.items():
+                for part in parts:
+                    names = tuple(f"{ours}.{our_name}.{name}.{part}" for name in ("q", "k", "v"))
+                    entries.append(
+                        Entry(f"{theirs}.{their_name}.in_proj_{part}", names, lambda tensor: tensor.chunk(3))
+                    )
+                entries += module(f"{theirs}.{their_name}.out_proj", f"{ours}.{our_name}.out", parts)
+            for place, norm in enumerate(norms, start=1):
+                entries += module(f"{theirs}.norm{place}", f"{ours}.{norm}", parts)
+            entries += module(f"{theirs}.linear1", f"{ours}.mlp.up", parts)
+            entries += module(f"{theirs}.linear2", f"{ours}.mlp.down", parts)
+    return tuple(entries)
+
+
+def _embeddings(config: ModelConfig, stacks: list[str]) -> list[Entry]:
+    """Return the entries of embeddings, positions and the output layer."""
+    names = [f"embedding.{i}" for i in range(len(stacks))]
+    copies = {"none": [], "target": ["output.weight"], "three_way": ["output.weight", names[0]]}[config.tie_embeddings]
+    entries = [Entry(names[-1], (f"{stacks[-1]}.embed.weight",), copies=tuple(copies))]
+    entries += [Entry(names[0], ("encoder.embed.weight",))] if len(stacks) > 1 and names[0] not in copies else []
+    entries += [Entry("output.weight", ("unembed.weight",))] if config.unembed and not copies else []
+    entries += [Entry("output.bias", ("unembed.bias",))] if config.unembed_bias else []
+    n = config.max_seq_len
+    if config.positions == "learned":
+        entries += [
+            Entry(f"positions.{i}", (f"{stack}.pos_embed.table",), lambda table: [table.flatten(end_dim=-2)[:n]])
+            for i, stack in enumerate(stacks)
+        ]
+    return entries
+
+
+LAYOUTS = (
+    Layout(
+        name="torch.nn.Transformer",
+        model_type=MODEL_TYPE,
+        recognize=recognize,
+        describe=describe,
+        keys=keys,
+        head="output.weight",
+        names=dict.fromkeys(_IN_CONFIG, ""),
+        settings=settings,
+    ),
+)

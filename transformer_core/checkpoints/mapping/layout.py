@@ -1,0 +1,99 @@
+"""The layout that a mapping describes, and what is wrong with a mapping."""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from transformer_core.checkpoints.convert import own_parameters
+from transformer_core.checkpoints.family import Ignored
+from transformer_core.checkpoints.layout import Layout
+from transformer_core.checkpoints.mapping.options import described
+from transformer_core.checkpoints.mapping.our_names import nearest_name
+from transformer_core.checkpoints.mapping.rules import MAPPING, Problem, Shapes, TensorMapping
+from transformer_core.checkpoints.nearest import without_numbers
+from transformer_core.config import ModelConfig
+from transformer_core.errors import CheckpointError, ConfigError, Message
+from transformer_core.model.transformer import assemble
+
+
+def layout_of(text: str, shapes: Shapes) -> Layout:
+    """Return the layout that a mapping describes.
+
+    Raises:
+        CheckpointError: a line is wrong.
+    """
+    mapping = TensorMapping.read(text, shapes)
+    if mapping.problems:
+        first = mapping.problems[0]
+        raise CheckpointError("line {line} of the mapping: {why}", line=first.line, why=first.why)
+    output = next((entry.key for entry in mapping.entries if "unembed.weight" in entry.names), "")
+    return Layout(
+        name=str(Message("the mapping")),
+        model_type=MAPPING,
+        recognize=lambda saved: saved.weights,
+        describe=lambda saved, given: described(mapping, shapes, given),
+        keys=lambda config: mapping.entries,
+        head=output,
+        settings=lambda saved: mapping.options,
+        ignored=tuple(Ignored(re.escape(key), Message("left out by the mapping")) for key in mapping.unneeded),
+    )
+
+
+def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Problem]:
+    """Return the problems of each line of a mapping, and then those of the mapping as a whole.
+
+    Args:
+        text: of the mapping.
+        shapes: of the tensors in the file.
+        options: answers to questions.
+    """
+    mapping = TensorMapping.read(text, shapes)
+    wrong = list(mapping.problems)
+    description = described(mapping, shapes, {**mapping.options, **options})
+    usual = {question.option: question.candidates[0] for question in description.questions}
+    try:
+        model = assemble(ModelConfig.from_dict({**usual, **description.fields, **mapping.options, **options}))
+    except ConfigError as error:
+        return wrong if mapping.is_open else [*wrong, Problem(0, error.message)]
+    expected = {name: tuple(parameter.shape) for name, parameter in own_parameters(model).items()}
+    patterns = {*map(without_numbers, expected)}
+    filled = {*map(without_numbers, mapping.filled)}
+    seen: set[int] = set()
+    for name, (rule, _) in mapping.filled.items():
+        shape = mapping.shape(name, shapes)
+        if rule.line not in seen and expected.get(name) != shape:
+            seen.add(rule.line)
+            wrong.append(Problem(rule.line, _misfit(name, shape, expected.get(name), patterns, filled)))
+    if mapping.is_open:
+        return sorted(wrong, key=lambda problem: problem.line)
+    keys = {*(entry.key for entry in mapping.entries), *mapping.unneeded}
+    if left := [key for key in shapes if key not in keys]:
+        wrong.append(
+            Problem(
+                0,
+                Message(
+                    "{n} tensors of the file are not mapped, such as {key}; map them, or leave them out with = -",
+                    n=len(left),
+                    key=left[0],
+                ),
+            )
+        )
+    if missing := [name for name in expected if name not in mapping.filled]:
+        wrong.append(
+            Problem(0, Message("{n} of our parameters get no tensor, such as {name}", n=len(missing), name=missing[0]))
+        )
+    return sorted(wrong, key=lambda problem: problem.line or len(text))
+
+
+def _misfit(
+    name: str,
+    shape: tuple[int, ...],
+    expected: tuple[int, ...] | None,
+    patterns: Collection[str],
+    filled: Collection[str],
+) -> Message:
+    """Return why a tensor does not fill one of our parameters."""
+    if expected is not None:
+        return Message("{name} has shape {expected}, but gets {shape}", name=name, expected=expected, shape=shape)
+    nearest = nearest_name(without_numbers(name), patterns, filled)
+    return Message("there is no {name}; the nearest name is {nearest}", name=name, nearest=nearest)
