@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformer_core.cli.progress import LoadingProgress
-from transformer_core.errors import HeadlightError, Message, UnsupportedModelError
-from transformer_core.reasons import reason
+from transformer_core.errors import Message, UnsupportedModelError
 
 if TYPE_CHECKING:  # imports torch
     from transformer_core.text.interface import Tokenizer
@@ -58,11 +57,7 @@ def run(options: argparse.Namespace) -> int:
         title=options.source,
     )  # fmt: skip
     place = options.output or Path(tempfile.mkdtemp(prefix="headlight-")) / "heads.html"
-    try:
-        view.save(place)
-    except OSError as error:
-        raise HeadlightError("{path} cannot be written ({error})", path=place, error=reason(error)) from error
-    print(place)
+    print(view.save(place))
     if options.output is None:
         webbrowser.open(place.resolve().as_uri())
     return 0
@@ -70,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _loaded(source: str, device: str) -> "tuple[Any, Tokenizer]":
     """Return a model and its tokenizer: ours, or one of the transformers library."""
-    from transformer_core.checkpoints.load import find, load
+    from transformer_core.checkpoints.load import load
+    from transformer_core.checkpoints.location import find
 
     with LoadingProgress() as progress:
         notes: list[Message] = []

@@ -31,15 +31,19 @@ from headlight.notebook.page import whole_page
 from headlight.notebook.static_picture import overview_png
 from headlight.viewing.patterns import AttentionPatterns, PatternRecord
 from transformer_core.errors import ArgumentError, Message
+from transformer_core.reasons import reason
 from transformer_core.text.labels import border_in
 
 Figure = Literal["cells", "lines"]
 
-_VIEW = """\
-<div class="headlight-view" style="max-width: 1180px">
+_PICTURE = """\
 <img style="width: 520px; max-width: 100%; image-rendering: pixelated" alt="{alt}"
 src="data:image/png;base64,{picture}">
 <p style="font-size: 12px">{fallback}</p>
+"""
+_VIEW = """\
+<div class="headlight-view" style="max-width: 1180px">
+{picture}\
 <script type="application/json" data-kind="json">{header}</script>
 <script type="text/plain" data-kind="base64">{packed}</script>
 </div>
@@ -113,10 +117,15 @@ class AttentionView:
             path: of the file, such as "heads.html".
 
         Raises:
-            OSError: the file cannot be written.
+            ArgumentError: the file cannot be written.
         """
         target = Path(path)
-        target.write_text(self.page(), encoding="utf-8")
+        try:
+            target.write_text(self.page(), encoding="utf-8")
+        except OSError as error:
+            raise ArgumentError(
+                "{path} cannot be written ({error}); choose another path", path=path, error=reason(error)
+            ) from error
         return target
 
     def page(self) -> str:
@@ -131,7 +140,8 @@ class AttentionView:
         """
         from headlight.notebook.widget import AttentionWidget
 
-        return AttentionWidget(header=self.header, packed=self._packed, chosen=self.header["start"]["chosen"])
+        chosen = self.header["start"]["chosen"]
+        return AttentionWidget(self._picture, header=self.header, packed=self._packed, chosen=chosen)
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -178,9 +188,15 @@ class AttentionView:
     @property
     def _part(self) -> str:
         """The view as HTML without its script: a static picture until the script runs, and the data."""
-        n_heads = sum(a.patterns.shape[0] * a.patterns.shape[1] for a in self.record.attentions.values())
         header = json.dumps(self.header, ensure_ascii=False, allow_nan=False)
-        return _VIEW.format(
+        packed = b64encode(self._packed).decode()
+        return _VIEW.format(picture=self._picture, header=header.replace("<", "\\u003c"), packed=packed)
+
+    @property
+    def _picture(self) -> str:
+        """A static picture of all heads as HTML, for places where no script runs."""
+        n_heads = sum(a.patterns.shape[0] * a.patterns.shape[1] for a in self.record.attentions.values())
+        return _PICTURE.format(
             alt=html.escape(say("Attention patterns of all {n} heads of {model}", n=n_heads, model=self._title)),
             picture=b64encode(overview_png([a.patterns for a in self.record.attentions.values()])).decode(),
             fallback=html.escape(
@@ -189,8 +205,6 @@ class AttentionView:
                     model=self._title,
                 )
             ),
-            header=header.replace("<", "\\u003c"),
-            packed=b64encode(self._packed).decode(),
         )
 
     def _notes(self) -> Sequence[str]:

@@ -129,7 +129,7 @@ class ImportRequest:
     @contextmanager
     def _opened(self) -> "Iterator[Mapping[str, BufferedIOBase]]":
         """Open the files of a model that are uploaded or in a zip file; none for another source."""
-        from transformer_core.checkpoints.load import typed_path
+        from transformer_core.checkpoints.location import typed_path
 
         path = typed_path(self.source) if self.source and not owners.is_shared() else Path()
         if path.suffix.lower() == ".zip" and isfile(path):
@@ -175,7 +175,7 @@ def bring_in(source: str, *, options: Mapping[str, Any] | None = None, on_progre
     from headlight.viewing.folder import write_viewed
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
     from transformer_core.checkpoints.bring_in import title_of
-    from transformer_core.checkpoints.load import find
+    from transformer_core.checkpoints.location import find
 
     if owners.is_shared():
         raise CheckpointError("on a shared server, models are imported as files only; its operator can import others")

@@ -103,6 +103,7 @@ SMALL = {
     "gpt2-own-head": _gpt2(activation_function="relu", own_head=True),
     "gpt2-unscaled": _gpt2(scale_attn_weights=False, tie_word_embeddings=False),
     "bert": encoder("Bert", "ForMaskedLM", BERT),
+    "bert-own-head": encoder("Bert", "ForMaskedLM", BERT, tie_word_embeddings=False),
     "bert-pretraining": encoder("Bert", "ForPreTraining", BERT, hidden_act="gelu_new"),
     "bert-bare": encoder("Bert", "Model", BERT),
     "bert-classifier": encoder("Bert", "ForSequenceClassification", BERT, num_labels=4),

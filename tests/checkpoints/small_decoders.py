@@ -69,6 +69,7 @@ SMALL: Mapping[str, Small] = {
     "gpt_neo": _gpt_neo(),
     "opt": _opt(),
     "opt-350m": _opt(do_layer_norm_before=False, enable_bias=False, word_embed_proj_dim=20),
+    "opt-350m-own-head": _opt(word_embed_proj_dim=20, tie_word_embeddings=False),
     "bloom": decoder("Bloom", "ForCausalLM", BLOOM),
     "falcon": _falcon(),
     "falcon-40b": _falcon(**FALCON_40B),

@@ -32,7 +32,7 @@ def is_ignored(name: str, key: str) -> bool:
 
 def used_keys(family: Family, config: ModelConfig, weights: Mapping[str, Tensor]) -> list[str]:
     """The keys of a file that its family's table names, with their prefix or without it."""
-    keys = {key for entry in family.keys(config) for key in (entry.key, *entry.copies, *entry.others)}
+    keys = {key for of in family.keys(config) for key in (of.key, *of.copies, *of.others, *of.instead)}
     return [candidate for key in keys for candidate in {key, key.removeprefix(family.prefix)} if candidate in weights]
 
 

@@ -1,5 +1,6 @@
 """A model loads from whatever it lies in, and a folder that cannot be read is refused in one calm sentence."""
 
+import ast
 import json
 import os
 import shutil
@@ -14,8 +15,9 @@ from tokenizers import models, pre_tokenizers
 
 import transformer_core as tc
 from tests.checkpoints import foreign
+from tests.lints.arrows import ROOT, all_files, imported_files, module_of, runs_at_import
 from tests.text.refusals import refusal
-from transformer_core.checkpoints.load import find
+from transformer_core.checkpoints.location import find
 from transformer_core.errors import CheckpointError, ConfigError, Message
 
 FolderOf = Callable[[str], Path]
@@ -60,6 +62,17 @@ def test_a_path_is_read_as_it_was_pasted_or_refused_calmly(folder: Path, monkeyp
         with pytest.raises(CheckpointError) as caught:
             tc.load(source)
         assert message in str(caught.value) and len(str(caught.value)) < 200
+
+
+def test_families_and_layouts_are_imported_for_models_of_other_programs_only():
+    modules, reached = {module_of(path, ROOT): path for path in all_files(ROOT)}, set[str]()
+    to_visit = ["transformer_core.checkpoints.load"]
+    while to_visit:
+        if (module := to_visit.pop()) in modules and module not in reached:
+            reached.add(module)
+            tree = runs_at_import(ast.parse(modules[module].read_text(encoding="utf-8")))
+            to_visit += imported_files(tree, module, modules[module].name == "__init__.py", modules)
+    assert "transformer_core.model.block" in reached and not any(".convert" in module for module in reached)
 
 
 def dtypes(model: tc.Transformer) -> set[torch.dtype]:

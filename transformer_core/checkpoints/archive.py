@@ -25,7 +25,8 @@ from transformer_core.checkpoints.convert import family_of
 from transformer_core.checkpoints.file_kinds import N_BYTES, FileKind, kind_by_ending, kind_in, other_kind
 from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.foreign import open_foreign
-from transformer_core.checkpoints.load import ModelLocation, load
+from transformer_core.checkpoints.load import load
+from transformer_core.checkpoints.location import ModelLocation
 from transformer_core.checkpoints.tensor_files import OnProgress, TensorFiles
 from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words

@@ -9,7 +9,8 @@ from typing import Any
 from transformer_core.checkpoints.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
 from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.foreign import format_of
-from transformer_core.checkpoints.load import ModelLocation, find, load
+from transformer_core.checkpoints.load import load
+from transformer_core.checkpoints.location import ModelLocation, find
 from transformer_core.checkpoints.tensor_files import OnProgress
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message, UnsupportedModelError

@@ -14,7 +14,8 @@ from torch.nn import functional as F
 from transformer_core.checkpoints.convert import convert
 from transformer_core.checkpoints.foreign import open_saved, read_saved
 from transformer_core.checkpoints.layout import Question, UndecidedError
-from transformer_core.checkpoints.load import ModelLocation, find, tokenizer_in
+from transformer_core.checkpoints.load_foreign import tokenizer_in
+from transformer_core.checkpoints.location import ModelLocation, find
 from transformer_core.errors import CheckpointError, TextError
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
 from transformer_core.text.interface import Given, Tokenizer

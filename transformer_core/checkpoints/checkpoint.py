@@ -37,6 +37,9 @@ CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenize
 MOST_JSON_BYTES = 2**24  # of a file that describes a model; in memory it may take ten times as much
 PATH = Message("the path of a folder")
 
+OnNote = Callable[[Message], object]
+"""Called with sentences on how a model was converted, as far as its files do not say it."""
+
 
 def save(
     folder: str | os.PathLike[str], model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any] | None = None
@@ -208,6 +211,20 @@ def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer:
                 n=side.vocab_size,
                 vocab_size=vocab_size,
             )
+
+
+def refuse_options(options: Mapping[str, Any] | None, where: str | Message) -> None:
+    """Check that no options are given for a model whose configuration is known.
+
+    Raises:
+        CheckpointError: there are some.
+    """
+    if options:
+        raise CheckpointError(
+            "{where} has a complete configuration, so {names} cannot be set; load it without options",
+            where=where,
+            names=", ".join(options),
+        )
 
 
 def _precision(files: TensorFiles, path: Path) -> torch.dtype:

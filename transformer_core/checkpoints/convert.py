@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from transformer_core.checkpoints.checkpoint import OnNote
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, computed, is_causal_mask
 from transformer_core.checkpoints.layout import LAYOUT, Layout
@@ -23,9 +24,6 @@ from transformer_core.model.transformer import Transformer, assemble
 
 PlaceParameter = Callable[[str, Tensor], Tensor]
 """Takes a parameter's name and value, and returns the value on its device and in its precision."""
-
-OnNote = Callable[[Message], object]
-"""Called with sentences on how a model was converted, as far as its files do not say it."""
 
 _LORA = re.compile(r"(.*\.)?(lora_\w+|ia3_l|base_layer|modules_to_save|original_module)\..+")
 _NO_HEAD = Message("It has no language-modelling head, so it makes no predictions.")
@@ -272,7 +270,8 @@ class FamilyTensors:
 
     def _keys_of(self, entry: Entry) -> list[str]:
         """Return the keys of an entry's tensor in the file."""
-        return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
+        keys = [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
+        return keys or [self._keys[key] for key in entry.instead if key in self._keys][:1]
 
     def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> Message:
         where: str | Message = self._where
@@ -316,7 +315,7 @@ class FamilyTensors:
 
 def _keys_of_table(entry: Entry) -> tuple[str, ...]:
     """Return the keys that a file may have an entry's tensors under."""
-    return (entry.key, *entry.copies, *entry.others)
+    return (entry.key, *entry.copies, *entry.others, *entry.instead)
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

@@ -67,6 +67,7 @@ class Entry:
     copies: tuple[str, ...] = ()  # alternative keys of the tensor; one key is enough, and all that exist must be equal
     others: tuple[str, ...] = ()  # keys of further tensors, which are joined with it
     joined: Callable[[list[Tensor]], Tensor] = torch.stack  # joins them
+    instead: tuple[str, ...] = ()  # other tensors, of which the first that exists is used without it
 
 
 def computed(name: str, compute: Callable[[], Tensor]) -> Tensor:
@@ -164,6 +165,19 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
         last = (Entry(head, ("unembed.weight",)),) if config.unembed else ()
         return Entry(key, names, lambda weight: [weight] * len(names), copies), *last
     return (Entry(key, (f"{stacks[-1]}.embed.weight",), copies=(*copies, head)),)
+
+
+def output_bias(config: ModelConfig, key: str, *, of_layer: str) -> Entry:
+    """Return the entry of the output layer's bias, which the library stores under two keys.
+
+    Args:
+        config: determines whether the two are tied, as the layer and the embedding are.
+        key: in all files.
+        of_layer: key of the bias that is used; may be missing.
+    """
+    if config.tie_embeddings == "none":
+        return Entry(of_layer, ("unembed.bias",), instead=(key,))
+    return Entry(key, ("unembed.bias",), copies=(of_layer,))
 
 
 FULL, WINDOW = "full_attention", "sliding_attention"

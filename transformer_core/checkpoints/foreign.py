@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign, read_json
+from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign, read_json, refuse_options
 from transformer_core.checkpoints.convert import NO_TYPE
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.layout import Layout, SavedModel, describe
@@ -102,20 +102,6 @@ def open_saved(
         )
     refuse_options(options, where)
     return ForeignModel(folder=saved.folder, values=values, weights=weights, files=files, notes=tuple(notes))
-
-
-def refuse_options(options: Mapping[str, Any] | None, where: str | Message) -> None:
-    """Check that no options are given for a model whose configuration is known.
-
-    Raises:
-        CheckpointError: there are some.
-    """
-    if options:
-        raise CheckpointError(
-            "{where} has a complete configuration, so {names} cannot be set; load it without options",
-            where=where,
-            names=", ".join(options),
-        )
 
 
 def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str, Any] | None = None) -> ForeignModel:

@@ -46,7 +46,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Print one output per text; return 0."""
-    from transformer_core.checkpoints.load import find, load
+    from transformer_core.checkpoints.load import load
+    from transformer_core.checkpoints.location import find
     from transformer_core.text.interface import NO_TOKENS
     from transformer_core.text.words import is_ignored, unknown_words
 

@@ -5,7 +5,7 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
-from transformer_core.checkpoints.load import typed_path
+from transformer_core.checkpoints.location import typed_path
 from transformer_core.config import Architecture
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.source_code import CODE_OF_TEXT

@@ -1,7 +1,7 @@
 """ALBERT: a BERT with one layer that is computed several times, and narrow embeddings that are projected."""
 
 from transformer_core.checkpoints.families import bert
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module, shared
+from transformer_core.checkpoints.family import Entry, Family, embeddings, module, output_bias, shared
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -43,7 +43,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     if config.unembed:
         entries += module("predictions.dense", "unembed_transform.linear")
         entries += module("predictions.LayerNorm", "unembed_transform.norm")
-        entries += [Entry("predictions.bias", ("unembed.bias",), copies=("predictions.decoder.bias",))]
+        entries += [output_bias(config, "predictions.bias", of_layer="predictions.decoder.bias")]
     return tuple(entries)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, encoder_only, module
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, encoder_only, module, output_bias
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -83,11 +83,10 @@ def head(before: str, config: ModelConfig) -> list[Entry]:
     """Return the entries of the masked-token head, without the matrix; `before`: the prefix of its keys."""
     if not config.unembed:
         return []
-    bias = f"{before}cls.predictions.bias"
     return [
         *module(f"{before}cls.predictions.transform.dense", "unembed_transform.linear"),
         *module(f"{before}cls.predictions.transform.LayerNorm", "unembed_transform.norm"),
-        Entry(bias, ("unembed.bias",), copies=(f"{before}cls.predictions.decoder.bias",)),
+        output_bias(config, f"{before}cls.predictions.bias", of_layer=f"{before}cls.predictions.decoder.bias"),
     ]
 
 

@@ -19,7 +19,7 @@ def read(options: Options) -> ModelConfig:
     options.must_be("layer_norm_elementwise_affine", True, Message("this family requires trained normalizations"))
     d_model = options.whole("hidden_size")
     options.idle("layerdrop", "activation_dropout")
-    is_tied = options.switch("tie_word_embeddings", True) and not beyond_config(options)["is_narrow"]
+    beyond = beyond_config(options)
     has_bias, is_pre_norm = options.switch("enable_bias", True), options.switch("do_layer_norm_before", True)
     return decoder_only(
         vocab_size=options.whole("vocab_size"),
@@ -34,7 +34,7 @@ def read(options: Options) -> ModelConfig:
         activation=options.choice("activation_function", ACTIVATIONS, "relu"),
         feed_forward_bias=has_bias,
         attention_bias="all" if has_bias else "none",
-        tie_embeddings="target" if is_tied else "none",
+        tie_embeddings="target" if beyond["is_tied"] and not beyond["is_narrow"] else "none",
         dropout=options.number("dropout", 0.1),
         dropout_pattern=options.number("attention_dropout", 0.0),
         **options.tokens_of_decoder(bos=2, eos=2, pad=1),
@@ -42,16 +42,19 @@ def read(options: Options) -> ModelConfig:
 
 
 def beyond_config(options: Options) -> dict[str, bool]:
-    """Return whether the embeddings are narrower than the model, as in OPT-350m."""
+    """Return whether the embeddings are narrower than the model, as in OPT-350m, and whether both are the same."""
     d_model = options.whole("hidden_size")
-    return {"is_narrow": options.whole("word_embed_proj_dim", d_model) != d_model}
+    return {
+        "is_narrow": options.whole("word_embed_proj_dim", d_model) != d_model,
+        "is_tied": options.switch("tie_word_embeddings", True),
+    }
 
 
-def keys(config: ModelConfig, *, is_narrow: bool = False) -> tuple[Entry, ...]:
+def keys(config: ModelConfig, *, is_narrow: bool = False, is_tied: bool = True) -> tuple[Entry, ...]:
     """Return the entries of an OPT."""
     linear = ("weight", "bias") if config.feed_forward_bias else ("weight",)
     entries = [
-        *(projected() if is_narrow else embeddings(config, EMBEDDING, head=HEAD)),
+        *(projected(is_tied=is_tied) if is_narrow else embeddings(config, EMBEDDING, head=HEAD)),
         Entry(
             "model.decoder.embed_positions.weight",
             ("decoder.pos_embed.table",),
@@ -74,12 +77,18 @@ def keys(config: ModelConfig, *, is_narrow: bool = False) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def projected() -> tuple[Entry, Entry]:
+def projected(*, is_tied: bool) -> tuple[Entry, Entry]:
     """Return the entries of narrow embeddings with their projections to the model's width, and back for the logits."""
     to_model, from_model = (f"model.decoder.project_{side}.weight" for side in ("in", "out"))
     return (
-        Entry(EMBEDDING, ("decoder.embed.weight",), copies=(HEAD,), others=(to_model,), joined=_times_transposed),
-        Entry(from_model, ("unembed.weight",), others=(EMBEDDING,), joined=_times),
+        Entry(
+            EMBEDDING,
+            ("decoder.embed.weight",),
+            copies=(HEAD,) if is_tied else (),
+            others=(to_model,),
+            joined=_times_transposed,
+        ),
+        Entry(from_model, ("unembed.weight",), others=(EMBEDDING if is_tied else HEAD,), joined=_times),
     )
 
 

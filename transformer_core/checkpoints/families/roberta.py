@@ -1,7 +1,7 @@
 """RoBERTa, with or without its masked-token head: a BERT whose positions begin after the id of the padding token."""
 
 from transformer_core.checkpoints.families import bert
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, embeddings, module, output_bias
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -38,7 +38,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     if config.unembed:
         entries += module("lm_head.dense", "unembed_transform.linear")
         entries += module("lm_head.layer_norm", "unembed_transform.norm")
-        entries += [Entry("lm_head.bias", ("unembed.bias",), copies=("lm_head.decoder.bias",))]
+        entries += [output_bias(config, "lm_head.bias", of_layer="lm_head.decoder.bias")]
     return tuple(entries)
 
 
