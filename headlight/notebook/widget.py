@@ -21,6 +21,15 @@ class AttentionWidget(anywidget.AnyWidget):
     packed = traitlets.Bytes().tag(sync=True)
     chosen = traitlets.Dict().tag(sync=True)
 
+    def __init__(self, picture: str, **traits: Any) -> None:
+        """Take the traits, and as HTML what is shown where no widgets run, as in an exported notebook."""
+        super().__init__(**traits)
+        self._picture = picture
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        data, metadata = super()._repr_mimebundle_(**options)
+        return data | {"text/html": self._picture}, metadata
+
     @traitlets.default("_esm")
     def _default_module(self) -> Any:
         return widget_module(language())

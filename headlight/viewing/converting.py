@@ -6,7 +6,7 @@ from torch import nn
 
 from headlight.analysis.trace.viewed_model import SHOW
 from headlight.viewing.labels import tokenizer_of
-from headlight.viewing.reading import check_transformers
+from headlight.viewing.reading import as_transformers
 from transformer_core.checkpoints.checkpoint import refuse_other_tokenizer
 from transformer_core.checkpoints.load import load, with_tokenizer
 from transformer_core.errors import CheckpointError
@@ -22,14 +22,14 @@ def from_transformers(model: nn.Module, tokenizer: Any = None) -> tuple[Transfor
     >>> run = hl.run_text(model, tokenizer, "The cat sat.")
 
     Args:
-        model: of a family that `transformer_core.load` supports.
+        model: of a family that `transformer_core.load` supports; an adapter of the PEFT library is merged.
         tokenizer: its tokenizer; None: texts are token ids.
 
     Raises:
         ArgumentError: it is not a model of the library.
         CheckpointError: its family or one of its options is not supported, or the tokenizer is another model's.
     """
-    check_transformers(model)
+    as_transformers(model)
     name = type(model).__name__
     try:
         ours, ids = load(model)

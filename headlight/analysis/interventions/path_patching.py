@@ -4,7 +4,8 @@ In pre-norm, and without normalization, the residual stream is a sum of what sen
 each head, the output of each feed-forward network. (The biases of W_O belong to no sender and always stay.) Receivers
 read it: the queries, keys and values of each head, each feed-forward network, and the logits. To ablate an edge, the
 sender's term is replaced in what this receiver reads, before its normalization; all other receivers read the stream
-unchanged. Everything after that is recomputed, and nothing is linearised.
+unchanged. Everything after that is recomputed, and nothing is linearised. With `output_norm`, heads write into the sum
+that is normalized before it is added, so terms are replaced there, and the normalization is recomputed.
 
 >>> changes = path_patching(model, tokenizer, text, other_text, receivers=["decoder.blocks.1.self_attn.hook_k"])
 >>> max(changes, key=lambda sender: abs(changes[sender]))
@@ -75,7 +76,7 @@ def edges(config: ModelConfig) -> tuple[Edge, ...]:
     """Return all edges of a model, in the order of the forward pass: one from each sender to each later receiver.
 
     Raises:
-        ConfigError: the model is post-norm, or normalizes outputs.
+        ConfigError: the model is post-norm.
     """
     return tuple(
         Edge(sender, receiver)
@@ -112,8 +113,8 @@ def path_patching(
         by sender, in the order of the forward pass: the metric with its edges patched, minus without, in nats.
 
     Raises:
-        ConfigError: the model is post-norm or normalizes outputs, or has no such sender or receiver; texts of different
-            lengths; or token ids without a metric.
+        ConfigError: the model is post-norm, or has no such sender or receiver; texts of different lengths; or token ids
+            without a metric.
         TextError: a text that the model cannot read.
     """
     everything = edges(model.config)
@@ -172,7 +173,7 @@ def run_with_edges(
         same positions are padding.
 
     Raises:
-        ConfigError: the model is post-norm or normalizes outputs; no such edge; or the other run has another shape.
+        ConfigError: the model is post-norm; no such edge; or the other run has another shape.
         TextError: what the model cannot read.
     """
     readings = _readings(model.config)
@@ -189,6 +190,7 @@ def run_with_edges(
     senders = {edge.sender for edge in ablated}
     replacements = _terms(model, senders, other)
     terms: dict[Node, Tensor] = {}
+    sums: dict[str, Tensor] = {}  # by site of heads, over all heads
 
     def act(value: Tensor, site: Site) -> Tensor:
         """Give receivers the values of their group, record what senders write, and edit what groups read.
@@ -200,9 +202,15 @@ def run_with_edges(
             if receiver.site == site.name and group:
                 receiver.of(by_group[0]).copy_(receiver.of(by_group[group]))
         terms.update({sender: sender.of(by_group[0]) for sender in senders if sender.site == site.name})
+        if site.name.endswith(".hook_result"):
+            sums[site.name] = by_group[0].sum(dim=1)
         for replaced, group in groups.get(site.name, {}).items():
-            changes = [replacements.get(sender, 0) - terms[sender] for sender in replaced]
-            by_group[group] = sum(changes, start=by_group[0].clone())
+            changes = dict[str, Tensor]()
+            for sender in replaced:
+                change = replacements.get(sender, 0) - terms[sender]
+                changes[sender.site] = changes.get(sender.site, 0) + change
+            passed_on = [_normalized(model, place, change, sums.get(place)) for place, change in changes.items()]
+            by_group[group] = sum(passed_on, start=by_group[0].clone())
         return value
 
     changed = {reading.site for reading in readings if len(groups[reading.site]) > 1}
@@ -226,17 +234,12 @@ def _readings(config: ModelConfig) -> list[_Reading]:
     """Return where the residual streams are read, in the order of the forward pass.
 
     Raises:
-        ConfigError: the model is post-norm, or normalizes outputs.
+        ConfigError: the model is post-norm.
     """
     if config.norm_position == "post":
         raise ConfigError(
             "in post-norm, every sub-layer normalizes the residual stream, so it is not the sum of what heads wrote; "
             "edges need a pre-norm model or one without normalization"
-        )
-    if config.output_norm:
-        raise ConfigError(
-            "this model normalizes the sum of its heads before it is added to the residual stream, so what one head "
-            "writes depends on the others; edges need a model without output_norm"
         )
     readings: dict[str, _Reading] = {}
     for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
@@ -286,6 +289,15 @@ def _terms(model: Transformer, senders: Collection[Node], other: Inputs | None) 
     with capture(model, *{sender.site for sender in senders}) as acts:
         model.final_states(*other)
     return {sender: sender.of(acts[sender.site]) for sender in senders}
+
+
+def _normalized(model: Transformer, site: str, change: Tensor, heads: Tensor | None) -> Tensor:
+    """Return how the residual stream changes with the terms at a site, given the sum of the heads there, if any."""
+    if heads is None or not model.config.output_norm:
+        return change
+    attention = model.get_submodule(site.removesuffix(".hook_result"))
+    output = heads if attention.out.bias is None else heads + attention.out.bias
+    return attention.out_norm(output + change) - attention.out_norm(output)
 
 
 def _check(ablated: Collection[Edge], readings: Sequence[_Reading], inputs: Inputs, other: Inputs | None) -> None:

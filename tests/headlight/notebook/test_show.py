@@ -50,13 +50,16 @@ def test_the_numbers_of_a_view_are_those_of_the_model():
 
 def test_a_saved_view_is_one_file_in_the_language_of_its_reader(tmp_path):
     with speaking("de"):
-        page = hl.show(attentions=LAYERS, tokens=["</script><b>", *TOKENS[1:]]).save(tmp_path / "x.html")
+        view = hl.show(attentions=LAYERS, tokens=["</script><b>", *TOKENS[1:]])
+        page = view.save(tmp_path / "x.html")
     text = page.read_text(encoding="utf-8")
     assert 'lang="de"' in text and '"Heatmap":"Heatmap"' not in text and "Kopf {head}" in text
     assert not re.search(r"(src|href)=[\"']?https?:|@import|\bfetch\(", text)
     header = json.loads(re.findall(r'data-kind="json">(.*?)</script>', text)[0])
     assert header["groups"][0]["keys"] == ["</script><b>", "the", "·cat", "[SEP]"]
     assert not re.search(r"^(import|export) ", page_script("de"), re.MULTILINE)
+    with pytest.raises(ArgumentError, match=r"none/x.html cannot be written \(No such file"):
+        view.save(tmp_path / "none" / "x.html")
 
 
 def test_arrays_of_a_decoder_are_recognized_by_their_zeros():

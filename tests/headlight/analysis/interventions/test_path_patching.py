@@ -27,7 +27,7 @@ from transformer_core.text.ids import IdTokenizer
 
 pytestmark = pytest.mark.usefixtures("without_gradients")
 CONFIGS = {name: odd_config(**VARIATIONS[name]) for name in VARIATIONS}
-SUMS = [name for name, config in CONFIGS.items() if config.norm_position == "pre" and not config.output_norm]
+SUMS = [name for name, config in CONFIGS.items() if config.norm_position == "pre"]
 each_sum = pytest.mark.parametrize("variation", SUMS)
 LOGITS = Node("hook_logits")
 
@@ -188,8 +188,6 @@ def test_what_cannot_be_ablated_is_refused():
     post_norm = varied_model("the paper's")
     with pytest.raises(ConfigError, match="edges need a pre-norm model or one without normalization"):
         run_with_edges(post_norm, random_inputs(post_norm), ablated=[])
-    with pytest.raises(ConfigError, match="edges need a model without output_norm"):
-        edges(CONFIGS["decoder, output norms"])
     model, inputs, _ = run_of("decoder")
     late, early = Node("decoder.blocks.1.hook_mlp_out"), Node("decoder.blocks.0.self_attn.hook_q", 2)
     with pytest.raises(ConfigError, match=r"no edge from decoder.blocks.1.hook_mlp_out to .*self_attn.hook_q\[2\]"):
