@@ -27,7 +27,7 @@ class AttentionWidget(anywidget.AnyWidget):
         self._picture = picture
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_(**options)
+        data, metadata = super()._repr_mimebundle_(**options)  # type: ignore[misc]  # None only without a view
         return data | {"text/html": self._picture}, metadata
 
     @traitlets.default("_esm")

@@ -46,7 +46,7 @@ def load(
             the Hugging Face Hub: "owner/name", optionally with "@" and a branch, tag or commit; it is downloaded once.
             A path object is always a path. The models that come with Headlight are available from any folder, as
             "checkpoints/en-fr". Or a model in memory, of the `transformers` library or of a known layout, whose weights
-            are copied, and which takes token ids.
+            are copied, and which takes token ids; an adapter of the PEFT library is merged into the copy.
         device: "cpu", "cuda", "cuda:1", "mps", or "auto" for the best one.
         dtype: precision of the weights, "float32", "bfloat16", ...; None: our models as saved, others in float32.
         device_map: for models that are too large for one device; `device` is ignored then. "auto" fills the devices of

@@ -23,6 +23,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer
+from transformer_core.reasons import reason
 from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
@@ -87,8 +88,7 @@ def copy_module(
 ) -> tuple[Transformer, Tokenizer]:
     """Return a model in memory as one of ours, and its tokenizer; arguments and errors as of `load`."""
     where = type(theirs).__name__
-    if hasattr(theirs, "merge_and_unload"):  # of the PEFT library
-        theirs = deepcopy(theirs).merge_and_unload()
+    theirs = _merged(theirs, where)
     opened = open_module(theirs, where=where, options=options)
     weights = {name: weight.detach().clone() for name, weight in opened.weights.items()}
     model = convert(opened.values, weights, where=where, on_note=on_note)
@@ -97,6 +97,24 @@ def copy_module(
     precision = torch.float32 if dtype is None else choose_precision(dtype)
     placement = plan(model.config, device=device, device_map=None, dtype=precision, where=where)
     return model.to(placement.home, precision), IdTokenizer.of(model.config)
+
+
+def _merged(theirs: Any, where: str) -> nn.Module:
+    """Return a model without an adapter of the PEFT library, which is merged into a copy of the model.
+
+    Raises:
+        CheckpointError: it cannot be merged.
+    """
+    if not hasattr(theirs, "merge_and_unload"):
+        return theirs
+    try:
+        if any(getattr(config, "layer_replication", None) for config in theirs.peft_config.values()):
+            raise NotImplementedError("layer_replication")  # the changes of all copies would be added to one layer
+        return deepcopy(theirs).merge_and_unload()
+    except Exception as error:  # of any method
+        raise CheckpointError(
+            "{where}: its adapter cannot be merged into its model ({error:.300})", where=where, error=str(reason(error))
+        ) from error
 
 
 def tokenizer_in(

@@ -20,7 +20,7 @@ edges.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -295,7 +295,7 @@ def _normalized(model: Transformer, site: str, change: Tensor, heads: Tensor | N
     """Return how the residual stream changes with the terms at a site, given the sum of the heads there, if any."""
     if heads is None or not model.config.output_norm:
         return change
-    attention = model.get_submodule(site.removesuffix(".hook_result"))
+    attention: Any = model.get_submodule(site.removesuffix(".hook_result"))
     output = heads if attention.out.bias is None else heads + attention.out.bias
     return attention.out_norm(output + change) - attention.out_norm(output)
 
