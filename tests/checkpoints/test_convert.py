@@ -11,8 +11,9 @@ from torch import Tensor
 import transformer_core as tc
 from tests.checkpoints import foreign
 from transformer_core.checkpoints.convert import convert, family_of
+from transformer_core.checkpoints.entries import Entry, scaled
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import EVERYWHERE, Entry, Family, scaled
+from transformer_core.checkpoints.family import EVERYWHERE, Family
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
 from transformer_core.model.transformer import assemble

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.checkpoints.checkpoint import OnNote
+from transformer_core.checkpoints.entries import Entry, computed
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, computed, is_causal_mask
+from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Family, Ignored, is_causal_mask
 from transformer_core.checkpoints.layout import LAYOUT, Layout
 from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.placement import put

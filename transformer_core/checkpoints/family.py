@@ -14,7 +14,7 @@ does not cover the model, or if a family has no small model. The model code does
 needs becomes an option of `ModelConfig`.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
@@ -22,6 +22,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+from transformer_core.checkpoints.entries import Entry
 from transformer_core.checkpoints.options import Options, not_taken_over
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError, Message
@@ -43,141 +44,15 @@ CONSTANTS_IN_WEIGHTS = Message(
     "Constants of this family, such as factors and signs, are in its weights, so some differ from those of the file."
 )
 
-Cut = Callable[[Tensor], Sequence[Tensor]]
-"""Splits a tensor of the foreign file into the parameters that it fills."""
+_SIZES = {
+    **{"vocab_size": "vocab_size", "d_model": "hidden_size", "d_ff": "intermediate_size"},
+    "n_heads": "num_attention_heads",
+}
 
 
-def as_it_is(weight: Tensor) -> Sequence[Tensor]:
-    """Return the tensor itself, for one parameter."""
-    return (weight,)
-
-
-def only_row(weight: Tensor) -> Sequence[Tensor]:
-    """Remove the first axis: [1, width] -> [width]."""
-    return (weight.squeeze(0),)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A tensor of the foreign file, and the parameters that it fills."""
-
-    key: str  # in the foreign file
-    names: tuple[str, ...]  # names of our parameters
-    cut: Cut = as_it_is  # splits the tensor, one part per name
-    copies: tuple[str, ...] = ()  # alternative keys of the tensor; one key is enough, and all that exist must be equal
-    others: tuple[str, ...] = ()  # keys of further tensors, which are joined with it
-    joined: Callable[[list[Tensor]], Tensor] = torch.stack  # joins them
-    instead: tuple[str, ...] = ()  # other tensors, of which the first that exists is used without it
-
-
-def computed(name: str, compute: Callable[[], Tensor]) -> Tensor:
-    """Return a tensor that is computed from others, which may be missing in a file, or have any shape.
-
-    Raises:
-        CheckpointError: the computation fails.
-    """
-    try:
-        return compute()
-    except (LookupError, RuntimeError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            "{name!r} cannot be computed from the tensors of the file, as some are missing or have other shapes "
-            "({reason}); copy the whole file again",
-            name=name,
-            reason=str(error)[:100],
-        ) from error
-
-
-def module(theirs: str, ours: str, parts: Sequence[str] = ("weight", "bias")) -> tuple[Entry, ...]:
-    """Return the entries of a module with the same parameters in both models: a linear layer, or a normalization."""
-    return tuple(Entry(f"{theirs}.{part}", (f"{ours}.{part}",)) for part in parts)
-
-
-def fused(
-    theirs: str,
-    ours: str,
-    names: Sequence[str] = ("q", "k", "v"),
-    *,
-    cut: Cut | None = None,
-    parts: Sequence[str] = ("weight", "bias"),
-) -> tuple[Entry, ...]:
-    """Return the entries of linear layers that are fused in the foreign file: split by `cut`, or else stacked rows."""
-    return tuple(
-        Entry(
-            f"{theirs}.{part}",
-            tuple(f"{ours}.{name}.{part}" for name in names),
-            cut or (lambda weight: weight.chunk(len(names))),
-        )
-        for part in parts
-    )
-
-
-def shared(theirs: str, ours: Sequence[str], parts: Sequence[str] = ("weight", "bias")) -> tuple[Entry, ...]:
-    """Return the entries of a module that several of ours copy, such as the one norm of parallel sub-layers."""
-    return tuple(
-        Entry(f"{theirs}.{part}", tuple(f"{name}.{part}" for name in ours), lambda weight: [weight] * len(ours))
-        for part in parts
-    )
-
-
-def zero_bias(theirs: str, ours: str) -> Entry:
-    """Return the entry of a linear layer that has a bias in our model only, which is 0."""
-
-    def cut(weight: Tensor) -> Sequence[Tensor]:
-        return weight, weight.new_zeros(weight.shape[0])
-
-    return Entry(f"{theirs}.weight", (f"{ours}.weight", f"{ours}.bias"), cut)
-
-
-def scaled(entries: Iterable[Entry], factors: Mapping[str, float | Tensor]) -> tuple[Entry, ...]:
-    """Return the entries, with some of our parameters multiplied: an option that weights can express.
-
-    Args:
-        entries: of a model.
-        factors: by parameter; a number, or one for each row.
-    """
-
-    def multiplied(name: str, part: Tensor) -> Tensor:
-        if name not in factors:
-            return part
-        wide = torch.float64 if part.dtype == torch.float64 else torch.float32
-        factor = torch.as_tensor(factors[name], dtype=wide, device=part.device)
-        by_row = factor.reshape(-1, *[1] * (part.ndim - 1)) if factor.ndim else factor
-        return part.to(wide) * by_row
-
-    def cut(entry: Entry) -> Cut:
-        return lambda weight: [multiplied(entry.names[i], part) for i, part in enumerate(entry.cut(weight))]
-
-    return tuple(replace(entry, cut=cut(entry)) if factors.keys() & {*entry.names} else entry for entry in entries)
-
-
-def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, ...] = ()) -> tuple[Entry, ...]:
-    """Return the entries of the embedding, which is shared by all stacks, and of the output layer.
-
-    Args:
-        config: determines whether the two are tied.
-        key: the embedding's key.
-        head: the key of the output layer's matrix, which is a copy of the embedding if the two are tied.
-        copies: alternative keys of the embedding.
-    """
-    stacks = (*(("encoder",) if config.has_encoder else ()), *(("decoder",) if config.has_decoder else ()))
-    if config.tie_embeddings == "none":
-        names = tuple(f"{stack}.embed.weight" for stack in stacks)
-        last = (Entry(head, ("unembed.weight",)),) if config.unembed else ()
-        return Entry(key, names, lambda weight: [weight] * len(names), copies), *last
-    return (Entry(key, (f"{stacks[-1]}.embed.weight",), copies=(*copies, head)),)
-
-
-def output_bias(config: ModelConfig, key: str, *, of_layer: str) -> Entry:
-    """Return the entry of the output layer's bias, which the library stores under two keys.
-
-    Args:
-        config: determines whether the two are tied, as the layer and the embedding are.
-        key: in all files.
-        of_layer: key of the bias that is used; may be missing.
-    """
-    if config.tie_embeddings == "none":
-        return Entry(of_layer, ("unembed.bias",), instead=(key,))
-    return Entry(key, ("unembed.bias",), copies=(of_layer,))
+def sizes(options: Options, *, n_layers: str = "n_decoder_layers") -> dict[str, int]:
+    """Return the sizes that most families give the same names; `n_layers` is ours of the number of layers."""
+    return {ours: options.whole(name) for ours, name in {**_SIZES, n_layers: "num_hidden_layers"}.items()}
 
 
 FULL, WINDOW = "full_attention", "sliding_attention"

@@ -5,7 +5,7 @@ A layout is recognized by its tensors. To add one, add a file in `layouts/` with
 - a function that recognizes it (`having`, for fixed keys) and returns the tensors by the keys of its table;
 - a function that describes a model (`Description`): the fields of `ModelConfig` that its files determine; those that
   follow from a convention, each with a note that says so; and those that remain open, as questions;
-- a function that returns an `Entry` for each tensor, as in `family.py`;
+- a function that returns an `Entry` for each tensor (entries.py);
 - `LAYOUTS`, a tuple of `Layout` records.
 
 The file is found automatically. Options have the names of `ModelConfig`; `load(..., options={"n_heads": 4})` or a
@@ -21,7 +21,8 @@ from torch import Tensor
 
 from transformer_core.cached_property import cached_property
 from transformer_core.checked_fields import check_values
-from transformer_core.checkpoints.family import Entry, Family, Ignored, computed
+from transformer_core.checkpoints.entries import Entry, computed
+from transformer_core.checkpoints.family import Family, Ignored
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig

@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from transformer_core.checkpoints.entries import Entry
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import Entry
 from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.mapping.rules import Shapes, shapes_of
 from transformer_core.config import ModelConfig

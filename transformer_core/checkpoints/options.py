@@ -11,7 +11,7 @@ library.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from transformer_core.checked_fields import is_number
 from transformer_core.checkpoints.checkpoint import CONFIG, read_json
@@ -203,6 +203,10 @@ class Options:
         if not isinstance(value, bool):
             raise self.error(name, Message("expected true or false"))
         return value
+
+    def tying(self, default: bool) -> Literal["target", "none"]:
+        """Return whether the output layer is tied to the embedding, as `tie_embeddings` of `ModelConfig`."""
+        return "target" if self.switch("tie_word_embeddings", default) else "none"
 
     def choice(self, name: str, choices: Mapping[str, T], default: str) -> T:
         """Return the entry of `choices` that the option names."""

@@ -1,15 +1,23 @@
 """The paper's encoder-decoder under the names that other programs give its modules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, module, scaled
-from transformer_core.checkpoints.layout import Description, SavedModel, heads_question, n_layers, usual_heads
-from transformer_core.checkpoints.sinusoids import sinusoidal_kinds
+from transformer_core.checkpoints.entries import Entry, module, scaled
+from transformer_core.checkpoints.layout import (
+    Description,
+    Layout,
+    SavedModel,
+    having,
+    heads_question,
+    n_layers,
+    usual_heads,
+)
+from transformer_core.checkpoints.sinusoids import sinusoidal_kinds, stored_positions
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 from transformer_core.text.interface import Tokenizer
@@ -31,8 +39,9 @@ _SPLIT = Message(
 
 @dataclass(frozen=True, kw_only=True)
 class PaperNames:
-    """Names of the modules; those of a layer are relative to it, and pairs are of encoder and decoder."""
+    """A program's names of modules; those of a layer are relative to it, and pairs are of encoder and decoder."""
 
+    program: str
     layer: str = "{stack}.layers.{i}"
     self_attn: tuple[str, str]
     cross_attn: str
@@ -46,6 +55,8 @@ class PaperNames:
     positions: tuple[str, ...] = ()  # keys of the tables; (): they are not in the file
     output: str
     has_sample_deviation: bool = False  # normalizations divide by the deviation with n - 1
+    special: Mapping[str, int]  # the tokens "pad", "bos" and "eos" in both vocabularies
+    fields: Mapping[str, Any]  # of ModelConfig, for all models of the program
 
     @property
     def landmarks(self) -> tuple[str, str, str, str]:
@@ -54,25 +65,33 @@ class PaperNames:
         src, tgt = self.embeddings
         return f"{src}.weight", f"{tgt}.weight", f"{self.output}.weight", f"{query}.weight"
 
-    def describe(
+    def layout(
         self,
-        saved: SavedModel,
-        given: Mapping[str, Any],
-        program: str,
-        *,
-        special: Mapping[str, int],
-        tokenizer: Tokenizer | None = None,
-        **fields: Any,
+        model_type: str,
+        describe: Callable[[SavedModel, Mapping[str, Any]], Description] | None = None,
+        **others: Any,
+    ) -> Layout:
+        """Return the layout of the program, given what differs from its other fields."""
+        return Layout(
+            name=self.program,
+            model_type=model_type,
+            recognize=having(*self.landmarks, *self.positions),
+            describe=describe or self.describe,
+            keys=self.keys,
+            head=self.landmarks[2],
+            ignored=stored_positions(self.positions),
+            **others,
+        )
+
+    def describe(
+        self, saved: SavedModel, given: Mapping[str, Any], *, tokenizer: Tokenizer | None = None
     ) -> Description:
         """Return the description of a model; equal matrices are tied.
 
         Args:
             saved: the model, with its tensors by the keys of the table.
             given: fields of ModelConfig that are known.
-            program: its name, for notes.
-            special: the tokens "pad", "bos" and "eos" in both vocabularies.
             tokenizer: in files of the program.
-            fields: of ModelConfig, for all models of the layout.
         """
         weights = saved.weights
         src, tgt, output, query = (weights[key] for key in self.landmarks)
@@ -80,7 +99,8 @@ class PaperNames:
         d_model, width = tgt.shape[1], query.shape[0]
         tying = "none" if not _is_same(tgt, output) else "three_way" if _is_same(src, tgt) else "target"
         usual = d_model == _USUAL_WIDTH
-        of_words = None if tokenizer else read_pair(saved.folder, (src.shape[0], tgt.shape[0]), special)
+        of_words = None if tokenizer else read_pair(saved.folder, (src.shape[0], tgt.shape[0]), self.special)
+        framed = Message(_FRAMED, bos=self.special["bos"], eos=self.special["eos"])
         n_heads = given.get("n_heads", _USUAL_HEADS if usual else 0)
         return Description(
             fields={
@@ -97,20 +117,14 @@ class PaperNames:
                 "attention_bias": "all" if self.landmarks[3].removesuffix("weight") + "bias" in weights else "none",
                 "tie_embeddings": tying,
                 "unembed_bias": f"{self.output}.bias" in weights,
-                **{f"{role}_id": token for role, token in special.items()},
-                **fields,
+                **{f"{role}_id": token for role, token in self.special.items()},
+                **self.fields,
             },
-            conventions=[usual_heads(d_model, _USUAL_HEADS, program)] if usual else [],
+            conventions=[usual_heads(d_model, _USUAL_HEADS, self.program)] if usual else [],
             questions=[] if usual else [heads_question(width)],
             notes=[
                 *([_SAMPLE_DEVIATION] if self.has_sample_deviation else []),
-                *(
-                    [_SPLIT]
-                    if of_words
-                    else []
-                    if tokenizer
-                    else [Message(_FRAMED, bos=special["bos"], eos=special["eos"])]
-                ),
+                *([_SPLIT] if of_words else [] if tokenizer else [framed]),
             ],
             tokenizer=tokenizer or of_words,
         )

@@ -1,7 +1,8 @@
 """ALBERT: a BERT with one layer that is computed several times, and narrow embeddings that are projected."""
 
+from transformer_core.checkpoints.entries import Entry, module, shared
 from transformer_core.checkpoints.families import bert
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module, output_bias, shared
+from transformer_core.checkpoints.family import Family
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -9,7 +10,7 @@ from transformer_core.errors import Message
 HEAD = "predictions.decoder.weight"
 _LAYER = "albert.encoder.albert_layer_groups.0.albert_layers.0"
 _PARTS = {
-    **{f"attention.{name}": f"self_attn.{part}" for name, part in bert.PROJECTIONS.items()},
+    **{"attention.query": "self_attn.q", "attention.key": "self_attn.k", "attention.value": "self_attn.v"},
     **{"attention.dense": "self_attn.out", "attention.LayerNorm": "ln1"},
     **{"ffn": "mlp.up", "ffn_output": "mlp.down", "full_layer_layer_norm": "ln2"},
 }
@@ -30,20 +31,14 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of an ALBERT."""
-    before, n_layers = "albert.embeddings", config.n_encoder_layers
+    blocks, head = [f"encoder.blocks.{i}" for i in range(config.n_encoder_layers)], "predictions"
     entries = [
-        *embeddings(config, f"{before}.word_embeddings.weight", head=HEAD),
-        Entry(f"{before}.position_embeddings.weight", ("encoder.pos_embed.table",)),
-        Entry(f"{before}.token_type_embeddings.weight", ("encoder.segment_embed.weight",)),
-        *module(f"{before}.LayerNorm", "encoder.embedding_norm"),
+        *bert.embedded(config, "albert.embeddings", head=HEAD),
         *module("albert.encoder.embedding_hidden_mapping_in", "encoder.embedding_projection"),
+        *bert.head_of(config, f"{head}.dense", f"{head}.LayerNorm", f"{head}.bias", f"{head}.decoder.bias"),
     ]
     for theirs, ours in _PARTS.items():
-        entries += shared(f"{_LAYER}.{theirs}", [f"encoder.blocks.{i}.{ours}" for i in range(n_layers)])
-    if config.unembed:
-        entries += module("predictions.dense", "unembed_transform.linear")
-        entries += module("predictions.LayerNorm", "unembed_transform.norm")
-        entries += [output_bias(config, "predictions.bias", of_layer="predictions.decoder.bias")]
+        entries += shared(f"{_LAYER}.{theirs}", [f"{block}.{ours}" for block in blocks])
     return tuple(entries)
 
 

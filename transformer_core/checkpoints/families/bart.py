@@ -5,13 +5,15 @@ place of <bos> or right after it.
 """
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
 
+from transformer_core.checkpoints.entries import Entry, module, rows_from
 from transformer_core.checkpoints.families import marian
 from transformer_core.checkpoints.families.roberta import n_unused_positions
-from transformer_core.checkpoints.family import Entry, Family, module
+from transformer_core.checkpoints.family import Family
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.config_rules import MOST_IN_TABLE
@@ -30,29 +32,13 @@ def read_bart(options: Options) -> ModelConfig:
 
     Source: Lewis et al. 2020, sec. 2.1, and the library's class, as for those that follow.
     """
-    start = options.token("decoder_start_token_id", 2)
-    return marian.read_kin(
-        options,
-        positions="learned",
-        embedding_norm=True,
-        pad_id=options.token("pad_token_id", 1),
-        bos_id=options.token("bos_token_id", 0) if start is None else start,
-        eos_id=options.token("eos_token_id", 2),
-    )
+    return marian.read_kin(options, positions="learned", embedding_norm=True, **_special_tokens(options, start=2))
 
 
 def read_mbart(options: Options) -> ModelConfig:
     """Return our configuration of an mBART (Liu et al. 2020, sec. 2.2)."""
-    start = options.token("decoder_start_token_id")
-    return marian.read_kin(
-        options,
-        positions="learned",
-        norm_position="pre",
-        embedding_norm=True,
-        pad_id=options.token("pad_token_id", 1),
-        bos_id=options.token("bos_token_id", 0) if start is None else start,
-        eos_id=options.token("eos_token_id", 2),
-    )
+    tokens = _special_tokens(options, start=None)
+    return marian.read_kin(options, positions="learned", norm_position="pre", embedding_norm=True, **tokens)
 
 
 def read_pegasus(options: Options) -> ModelConfig:
@@ -80,7 +66,6 @@ def read_m2m100(options: Options) -> ModelConfig:
             "max_position_embeddings",
             Message("a table of {n:,} positions × {width:,} dimensions is too large", n=n_positions, width=width),
         )
-    start = options.token("decoder_start_token_id", 2)
     return marian.read_kin(
         options,
         positions="learned",
@@ -89,10 +74,18 @@ def read_m2m100(options: Options) -> ModelConfig:
         scale_embeddings=True,
         dropout_pattern=0.1,
         unembed_bias=False,
-        pad_id=options.token("pad_token_id", 1),
-        bos_id=options.token("bos_token_id", 0) if start is None else start,
-        eos_id=options.token("eos_token_id", 2),
+        **_special_tokens(options, start=2),
     )
+
+
+def _special_tokens(options: Options, *, start: int | None) -> dict[str, int | None]:
+    """Return the special tokens, given the default of the decoder's first one; None: that of all texts."""
+    first = options.token("decoder_start_token_id", start)
+    return {
+        "pad_id": options.token("pad_token_id", 1),
+        "bos_id": options.token("bos_token_id", 0) if first is None else first,
+        "eos_id": options.token("eos_token_id", 2),
+    }
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
@@ -101,7 +94,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     for stack in ("encoder", "decoder"):
         if config.positions == "learned":
             key = f"model.{stack}.embed_positions.weight"
-            entries += [Entry(key, (f"{stack}.pos_embed.table",), lambda table: (table[N_UNUSED:],))]
+            entries += [Entry(key, (f"{stack}.pos_embed.table",), rows_from(N_UNUSED))]
         if config.embedding_norm:
             entries += module(f"model.{stack}.layernorm_embedding", f"{stack}.embedding_norm")
         if config.norm_position == "pre":
@@ -132,24 +125,10 @@ def m2m100_positions(config: ModelConfig) -> dict[str, Tensor]:
     return {COMPUTED.format(stack=stack): table.clone() for stack in ("encoder", "decoder")}
 
 
+_family = partial(Family, keys=keys, head=marian.HEAD, prefix="model.")
 FAMILIES = (
-    Family(model_type="bart", read=read_bart, keys=keys, head=marian.HEAD, prefix="model."),
-    Family(model_type="mbart", read=read_mbart, keys=keys, head=marian.HEAD, prefix="model.", note=_LANGUAGES),
-    Family(
-        model_type="pegasus",
-        read=read_pegasus,
-        keys=keys,
-        head=marian.HEAD,
-        prefix="model.",
-        ignored=marian.STORED_POSITIONS,
-    ),
-    Family(
-        model_type="m2m_100",
-        read=read_m2m100,
-        keys=m2m100_keys,
-        head=marian.HEAD,
-        prefix="model.",
-        computed=m2m100_positions,
-        note=_LANGUAGES,
-    ),
+    _family(model_type="bart", read=read_bart),
+    _family(model_type="mbart", read=read_mbart, note=_LANGUAGES),
+    _family(model_type="pegasus", read=read_pegasus, ignored=marian.STORED_POSITIONS),
+    _family(model_type="m2m_100", read=read_m2m100, keys=m2m100_keys, computed=m2m100_positions, note=_LANGUAGES),
 )

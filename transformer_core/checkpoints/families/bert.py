@@ -3,13 +3,28 @@
 from collections.abc import Callable
 from typing import Any
 
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, encoder_only, module, output_bias
+from transformer_core.checkpoints.entries import (
+    Entry,
+    embeddings,
+    in_layers,
+    inside,
+    module,
+    modules,
+    output_bias,
+    rows_from,
+)
+from transformer_core.checkpoints.family import Family, Ignored, encoder_only, sizes
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
 HEAD = "cls.predictions.decoder.weight"
-PROJECTIONS = {"query": "q", "key": "k", "value": "v"}
+ATTENTION = {"self.query": "q", "self.key": "k", "self.value": "v", "output.dense": "out"}
+NETWORK = {"intermediate.dense": "mlp.up", "output.dense": "mlp.down", "output.LayerNorm": "ln2"}
+LAYER = (
+    *inside("attention", "self_attn", modules(ATTENTION)),
+    *modules({"attention.output.LayerNorm": "ln1", **NETWORK}),
+)
 
 
 def read(options: Options) -> ModelConfig:
@@ -49,16 +64,12 @@ def read_kin(
     options.idle("pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
     n_segments = options.whole("type_vocab_size", 2)
     return encoder_only(
-        vocab_size=options.whole("vocab_size"),
-        d_model=options.whole("hidden_size"),
-        d_ff=options.whole("intermediate_size"),
-        n_heads=options.whole("num_attention_heads"),
-        n_encoder_layers=options.whole("num_hidden_layers"),
+        **sizes(options, n_layers="n_encoder_layers"),
         max_seq_len=options.whole("max_position_embeddings", 512) - n_unused_positions(pad),
         positions="learned",
         layer_norm_eps=options.number("layer_norm_eps", 1e-12),
         activation=options.choice("hidden_act", ACTIVATIONS, activation),
-        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        tie_embeddings=options.tying(True),
         unembed_bias=True,
         dropout=options.number("hidden_dropout_prob", dropout),
         dropout_pattern=options.number("attention_probs_dropout_prob", dropout),
@@ -71,53 +82,53 @@ def read_kin(
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a BERT."""
-    entries = [
-        *embeddings(config, "bert.embeddings.word_embeddings.weight", head=HEAD),
-        Entry("bert.embeddings.position_embeddings.weight", ("encoder.pos_embed.table",)),
-        *layers(config, "bert"),
-    ]
-    return (*entries, *head("", config))
+    return (
+        *embedded(config, "bert.embeddings", head=HEAD),
+        *in_layers(config, "bert.encoder.layer.*", LAYER),
+        *head(config),
+    )
 
 
-def head(before: str, config: ModelConfig) -> list[Entry]:
+def embedded(config: ModelConfig, theirs: str, *, head: str, n_unused: int = 0) -> tuple[Entry, ...]:
+    """Return the entries of the embeddings and their normalization in an encoder.
+
+    Args:
+        config: of the model.
+        theirs: prefix of the keys.
+        head: as for `embeddings`.
+        n_unused: rows at the beginning of the position table.
+    """
+    segments = [Entry(f"{theirs}.token_type_embeddings.weight", ("encoder.segment_embed.weight",))]
+    return (
+        *embeddings(config, f"{theirs}.word_embeddings.weight", head=head),
+        Entry(f"{theirs}.position_embeddings.weight", ("encoder.pos_embed.table",), rows_from(n_unused)),
+        *(segments if config.n_segments else []),
+        *module(f"{theirs}.LayerNorm", "encoder.embedding_norm"),
+    )
+
+
+def head(config: ModelConfig, before: str = "") -> tuple[Entry, ...]:
     """Return the entries of the masked-token head, without the matrix; `before`: the prefix of its keys."""
+    theirs = f"{before}cls.predictions"
+    names = f"{theirs}.transform.dense", f"{theirs}.transform.LayerNorm", f"{theirs}.bias"
+    return head_of(config, *names, f"{theirs}.decoder.bias")
+
+
+def head_of(config: ModelConfig, linear: str, norm: str, bias: str, of_layer: str = "") -> tuple[Entry, ...]:
+    """Return the entries of a masked-token head by the keys of its parts; none for a model without one.
+
+    Args:
+        config: of the model.
+        linear: the key of the linear layer before the output layer.
+        norm: the key of its normalization.
+        bias: the key of the output layer's bias.
+        of_layer: as for `output_bias`; "": the bias has only one key.
+    """
     if not config.unembed:
-        return []
-    return [
-        *module(f"{before}cls.predictions.transform.dense", "unembed_transform.linear"),
-        *module(f"{before}cls.predictions.transform.LayerNorm", "unembed_transform.norm"),
-        output_bias(config, f"{before}cls.predictions.bias", of_layer=f"{before}cls.predictions.decoder.bias"),
-    ]
-
-
-def layers(config: ModelConfig, name: str) -> list[Entry]:
-    """Return the entries that BERT and RoBERTa share: all but tokens, positions and head."""
-    before = f"{name}.embeddings"
-    return [
-        Entry(f"{before}.token_type_embeddings.weight", ("encoder.segment_embed.weight",)),
-        *module(f"{before}.LayerNorm", "encoder.embedding_norm"),
-        *blocks(name, "encoder", config.n_encoder_layers),
-    ]
-
-
-def blocks(name: str, stack: str, n_layers: int) -> list[Entry]:
-    """Return the entries of the blocks, without cross-attention."""
-    entries: list[Entry] = []
-    for i in range(n_layers):
-        theirs, ours = f"{name}.encoder.layer.{i}", f"{stack}.blocks.{i}"
-        entries += [
-            *(
-                entry
-                for name, part in PROJECTIONS.items()
-                for entry in module(f"{theirs}.attention.self.{name}", f"{ours}.self_attn.{part}")
-            ),
-            *module(f"{theirs}.attention.output.dense", f"{ours}.self_attn.out"),
-            *module(f"{theirs}.attention.output.LayerNorm", f"{ours}.ln1"),
-            *module(f"{theirs}.intermediate.dense", f"{ours}.mlp.up"),
-            *module(f"{theirs}.output.dense", f"{ours}.mlp.down"),
-            *module(f"{theirs}.output.LayerNorm", f"{ours}.ln2"),
-        ]
-    return entries
+        return ()
+    transform = modules({linear: "unembed_transform.linear", norm: "unembed_transform.norm"})
+    last = output_bias(config, bias, of_layer=of_layer) if of_layer else Entry(bias, ("unembed.bias",))
+    return (*transform, last)
 
 
 FAMILIES = (

@@ -1,8 +1,9 @@
 """BLOOM: decoder-only, pre-norm, ALiBi; the embeddings are normalized, and q, k and v are in one matrix."""
 
+from transformer_core.checkpoints.entries import NORMS, Entry, embeddings, in_layers, modules
 from transformer_core.checkpoints.families.gpt2 import HEAD
-from transformer_core.checkpoints.families.gpt_neox import head_by_head
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, fused, module
+from transformer_core.checkpoints.families.gpt_neox import head_by_head, sub_layers
+from transformer_core.checkpoints.family import Family, decoder_only
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -16,8 +17,8 @@ def read(options: Options) -> ModelConfig:
     options.must_be(
         "apply_residual_connection_post_layernorm", False, Message("the residual is only supported before the norm")
     )
-    options.idle("attention_softmax_in_fp32", "masked_softmax_fusion", "offset_alibi", "skip_bias_add", "n_inner")
-    options.idle("skip_bias_add_qkv", "bias_dropout_fusion", "slow_but_exact", "pretraining_tp")
+    options.idle("attention_softmax_in_fp32", "masked_softmax_fusion", "offset_alibi", "skip_bias_add")
+    options.idle("skip_bias_add_qkv", "bias_dropout_fusion", "slow_but_exact")
     d_model = options.whole(options.spelled("n_embed", "hidden_size"))
     return decoder_only(
         vocab_size=options.whole("vocab_size"),
@@ -30,7 +31,7 @@ def read(options: Options) -> ModelConfig:
         embedding_norm=True,
         layer_norm_eps=options.number("layer_norm_epsilon", 1e-5),
         activation="gelu_tanh",
-        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        tie_embeddings=options.tying(True),
         dropout=options.number("hidden_dropout", 0.0),
         dropout_pattern=options.number("attention_dropout", 0.0),
         **options.tokens_of_decoder(bos=1, eos=2),
@@ -39,22 +40,13 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a BLOOM."""
-    entries = [
+    layer = (*modules(NORMS), *sub_layers("self_attention", cut=head_by_head(config.n_heads)))
+    norms = {"word_embeddings_layernorm": "decoder.embedding_norm", "ln_f": "decoder.ln_final"}
+    return (
         *embeddings(config, "transformer.word_embeddings.weight", head=HEAD),
-        *module("transformer.word_embeddings_layernorm", "decoder.embedding_norm"),
-        *module("transformer.ln_f", "decoder.ln_final"),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"transformer.h.{i}", f"decoder.blocks.{i}"
-        entries += [
-            *module(f"{theirs}.input_layernorm", f"{ours}.ln1"),
-            *fused(f"{theirs}.self_attention.query_key_value", f"{ours}.self_attn", cut=head_by_head(config.n_heads)),
-            *module(f"{theirs}.self_attention.dense", f"{ours}.self_attn.out"),
-            *module(f"{theirs}.post_attention_layernorm", f"{ours}.ln2"),
-            *module(f"{theirs}.mlp.dense_h_to_4h", f"{ours}.mlp.up"),
-            *module(f"{theirs}.mlp.dense_4h_to_h", f"{ours}.mlp.down"),
-        ]
-    return tuple(entries)
+        *modules({f"transformer.{theirs}": ours for theirs, ours in norms.items()}),
+        *in_layers(config, "transformer.h.*", layer),
+    )
 
 
 FAMILIES = (Family(model_type="bloom", read=read, keys=keys, head=HEAD, prefix="transformer."),)

@@ -1,11 +1,13 @@
 """Cohere and Cohere 2: decoder-only, parallel sub-layers with one shared normalization, interleaved rotary, gated."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from transformer_core.checkpoints import rotary_options
+from transformer_core.checkpoints.entries import Entry, scaled
 from transformer_core.checkpoints.families import llama
-from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS, Entry, Family, scaled, windows
+from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS, windows
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig, QKNormScope
 
@@ -55,16 +57,8 @@ def keys(config: ModelConfig, *, of_logits: float = 1.0, attention_factor: float
     return scaled(entries, {"decoder.ln_final.weight": of_logits if config.unembed else 1.0})
 
 
-READERS = {"cohere": read_cohere, "cohere2": read_cohere2}
-FAMILIES = tuple(
-    Family(
-        model_type=model_type,
-        read=reader,
-        keys=keys,
-        head=llama.HEAD,
-        prefix="model.",
-        beyond_config=constants,
-        note=CONSTANTS_IN_WEIGHTS,
-    )
-    for model_type, reader in READERS.items()
+_family = partial(llama.family, keys=keys, beyond_config=constants, note=CONSTANTS_IN_WEIGHTS)
+FAMILIES = (
+    _family(model_type="cohere", read=read_cohere),
+    _family(model_type="cohere2", read=read_cohere2),
 )

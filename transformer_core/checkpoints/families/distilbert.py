@@ -1,6 +1,8 @@
 """DistilBERT, with or without its masked-token head: a BERT with half the layers, without segments."""
 
-from transformer_core.checkpoints.family import Entry, Family, embeddings, encoder_only, module
+from transformer_core.checkpoints.entries import Entry, in_layers, inside, modules
+from transformer_core.checkpoints.families import bert
+from transformer_core.checkpoints.family import Family, encoder_only
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 
@@ -23,7 +25,7 @@ def read(options: Options) -> ModelConfig:
         positions="learned",  # sinusoidal positions are stored in the file too
         layer_norm_eps=EPS,
         activation=options.choice("activation", ACTIVATIONS, "gelu"),
-        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        tie_embeddings=options.tying(True),
         unembed_bias=True,
         dropout=options.number("dropout", 0.1),
         dropout_pattern=options.number("attention_dropout", 0.1),
@@ -35,27 +37,15 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a DistilBERT."""
-    before = "distilbert.embeddings"
-    entries = [
-        *embeddings(config, f"{before}.word_embeddings.weight", head=HEAD),
-        Entry(f"{before}.position_embeddings.weight", ("encoder.pos_embed.table",)),
-        *module(f"{before}.LayerNorm", "encoder.embedding_norm"),
-    ]
-    for i in range(config.n_encoder_layers):
-        theirs, ours = f"distilbert.transformer.layer.{i}", f"encoder.blocks.{i}"
-        for part in ("q", "k", "v", "out"):
-            entries += module(f"{theirs}.attention.{part}_lin", f"{ours}.self_attn.{part}")
-        entries += [
-            *module(f"{theirs}.sa_layer_norm", f"{ours}.ln1"),
-            *module(f"{theirs}.ffn.lin1", f"{ours}.mlp.up"),
-            *module(f"{theirs}.ffn.lin2", f"{ours}.mlp.down"),
-            *module(f"{theirs}.output_layer_norm", f"{ours}.ln2"),
-        ]
-    if config.unembed:
-        entries += module("vocab_transform", "unembed_transform.linear")
-        entries += module("vocab_layer_norm", "unembed_transform.norm")
-        entries += [Entry("vocab_projector.bias", ("unembed.bias",))]
-    return tuple(entries)
+    layer = (
+        *inside("attention", "self_attn", modules({f"{part}_lin": part for part in ("q", "k", "v", "out")})),
+        *modules({"sa_layer_norm": "ln1", "ffn.lin1": "mlp.up", "ffn.lin2": "mlp.down", "output_layer_norm": "ln2"}),
+    )
+    return (
+        *bert.embedded(config, "distilbert.embeddings", head=HEAD),
+        *in_layers(config, "distilbert.transformer.layer.*", layer),
+        *bert.head_of(config, "vocab_transform", "vocab_layer_norm", "vocab_projector.bias"),
+    )
 
 
 FAMILIES = (Family(model_type="distilbert", read=read, keys=keys, head=HEAD, prefix="distilbert."),)

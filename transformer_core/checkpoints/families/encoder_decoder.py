@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from transformer_core.checkpoints.entries import Entry, in_layers, inside, module, modules
 from transformer_core.checkpoints.families import bert
-from transformer_core.checkpoints.family import Entry, Family, module
+from transformer_core.checkpoints.family import Family
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -60,7 +61,6 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     if config.unembed and not tied:
         entries += [Entry(HEAD, ("unembed.weight",))]
     for stack, theirs in _PREFIXES.items():
-        n_layers = getattr(config, f"n_{stack}_layers")
         entries += [
             Entry(
                 f"{theirs}.embeddings.position_embeddings.weight",
@@ -69,15 +69,14 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
                 joined=_with_first_segment,
             ),
             *module(f"{theirs}.embeddings.LayerNorm", f"{stack}.embedding_norm"),
-            *bert.blocks(theirs, stack, n_layers),
+            *in_layers(config, f"{theirs}.encoder.layer.*", bert.LAYER, stack=stack),
         ]
-    for i in range(config.n_decoder_layers):
-        cross, ours = f"decoder.bert.encoder.layer.{i}.crossattention", f"decoder.blocks.{i}"
-        for name, part in bert.PROJECTIONS.items():
-            entries += module(f"{cross}.self.{name}", f"{ours}.cross_attn.{part}")
-        entries += module(f"{cross}.output.dense", f"{ours}.cross_attn.out")
-        entries += module(f"{cross}.output.LayerNorm", f"{ours}.ln_cross")
-    return (*entries, *bert.head("decoder.", config))
+    cross = (
+        *inside("crossattention", "cross_attn", modules(bert.ATTENTION)),
+        *module("crossattention.output.LayerNorm", "ln_cross"),
+    )
+    entries += in_layers(config, f"{_PREFIXES['decoder']}.encoder.layer.*", cross, stack="decoder")
+    return (*entries, *bert.head(config, "decoder."))
 
 
 def _with_first_segment(tables: list[Tensor]) -> Tensor:

@@ -4,8 +4,20 @@ from typing import Any
 
 from torch import Tensor
 
+from transformer_core.checkpoints.entries import (
+    NORMS,
+    Cut,
+    Entry,
+    embeddings,
+    in_layers,
+    module,
+    modules,
+    parts,
+    shared,
+)
 from transformer_core.checkpoints.families.gpt2 import HEAD
-from transformer_core.checkpoints.family import Cut, Entry, Family, decoder_only, embeddings, fused, module, shared
+from transformer_core.checkpoints.families.gpt_neox import sub_layers
+from transformer_core.checkpoints.family import Family, decoder_only
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.rotary_options import read_rotary
 from transformer_core.config import ModelConfig
@@ -65,26 +77,16 @@ def beyond_config(options: Options) -> dict[str, bool]:
 
 def keys(config: ModelConfig, *, has_two_norms: bool = False) -> tuple[Entry, ...]:
     """Return the entries of a Falcon."""
-    linear = ("weight", "bias") if config.feed_forward_bias else ("weight",)
-    entries = [
+    if config.parallel_residual and not has_two_norms:
+        norms = shared("input_layernorm", ("ln1", "ln2"))
+    else:
+        norms = modules({"ln_attn": "ln1", "ln_mlp": "ln2"} if has_two_norms else NORMS)
+    linear = sub_layers("self_attention", cut=by_group(config), parts=parts(config.feed_forward_bias))
+    return (
         *embeddings(config, "transformer.word_embeddings.weight", head=HEAD),
         *module("transformer.ln_f", "decoder.ln_final"),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"transformer.h.{i}", f"decoder.blocks.{i}"
-        if config.parallel_residual and not has_two_norms:
-            entries += shared(f"{theirs}.input_layernorm", (f"{ours}.ln1", f"{ours}.ln2"))
-        else:
-            names = ("ln_attn", "ln_mlp") if has_two_norms else ("input_layernorm", "post_attention_layernorm")
-            entries += [*module(f"{theirs}.{names[0]}", f"{ours}.ln1"), *module(f"{theirs}.{names[1]}", f"{ours}.ln2")]
-        qkv = f"{theirs}.self_attention.query_key_value"
-        entries += [
-            *fused(qkv, f"{ours}.self_attn", cut=by_group(config), parts=linear),
-            *module(f"{theirs}.self_attention.dense", f"{ours}.self_attn.out", linear),
-            *module(f"{theirs}.mlp.dense_h_to_4h", f"{ours}.mlp.up", linear),
-            *module(f"{theirs}.mlp.dense_4h_to_h", f"{ours}.mlp.down", linear),
-        ]
-    return tuple(entries)
+        *in_layers(config, "transformer.h.*", (*norms, *linear)),
+    )
 
 
 def by_group(config: ModelConfig) -> Cut:

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from transformer_core.checkpoints import rotary_options
+from transformer_core.checkpoints.entries import Entry, scaled
 from transformer_core.checkpoints.families import llama
-from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS, Entry, Family, scaled, windows
+from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS, windows
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 
@@ -97,27 +99,9 @@ def _factors(config: ModelConfig, factor: float) -> Mapping[str, float]:
     return {f"decoder.blocks.{i}.self_attn.{name}.{part}": factor for i in layers for part in ("weight", "bias")}
 
 
-READERS = {"gemma2": read_gemma2, "gemma3_text": read_gemma3}
+_family = partial(llama.family, keys=keys, note=CONSTANTS_IN_WEIGHTS)
 FAMILIES = (
-    Family(
-        model_type="gemma",
-        read=read_gemma,
-        keys=keys,
-        head=llama.HEAD,
-        prefix="model.",
-        beyond_config=rotary_options.attention_factor,
-        note=CONSTANTS_IN_WEIGHTS,
-    ),
-    *(
-        Family(
-            model_type=model_type,
-            read=reader,
-            keys=keys,
-            head=llama.HEAD,
-            prefix="model.",
-            beyond_config=query_factor,
-            note=CONSTANTS_IN_WEIGHTS,
-        )
-        for model_type, reader in READERS.items()
-    ),
+    _family(model_type="gemma", read=read_gemma),
+    _family(model_type="gemma2", read=read_gemma2, beyond_config=query_factor),
+    _family(model_type="gemma3_text", read=read_gemma3, beyond_config=query_factor),
 )

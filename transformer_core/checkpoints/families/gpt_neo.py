@@ -3,17 +3,9 @@
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.families.gpt2 import GPT2_END, HEAD
-from transformer_core.checkpoints.family import (
-    Entry,
-    Family,
-    Ignored,
-    decoder_only,
-    embeddings,
-    module,
-    windows,
-    zero_bias,
-)
+from transformer_core.checkpoints.entries import Entry, in_layers, modules, zero_bias
+from transformer_core.checkpoints.families import gpt2
+from transformer_core.checkpoints.family import Family, Ignored, decoder_only, windows
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import MOST_LAYERS, ModelConfig
 from transformer_core.errors import Message
@@ -27,9 +19,10 @@ def read(options: Options) -> ModelConfig:
 
     Source: Black et al. 2021, the code of GPT-Neo, and the library's class.
     """
-    options.idle("attention_layers", "classifier_dropout", "embed_dropout")  # the layers are in attention_types
+    options.idle("attention_layers", "embed_dropout")  # the layers are in attention_types
     d_model, kinds = options.whole("hidden_size"), _kinds(options)
     n_layers = options.whole(options.spelled("num_hidden_layers", "num_layers"), len(kinds))
+    width = options.whole("window_size", 256)
     return decoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=d_model,
@@ -41,18 +34,11 @@ def read(options: Options) -> ModelConfig:
         layer_norm_eps=options.number("layer_norm_epsilon", 1e-5),
         activation=options.choice("activation_function", ACTIVATIONS, "gelu_new"),
         scale_scores=False,
-        **windows(
-            options,
-            n_layers,
-            options.whole("window_size", 256),
-            name="attention_types",
-            of_layers=kinds,
-            kinds=(FULL, WINDOW),
-        ),
-        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        **windows(options, n_layers, width, name="attention_types", of_layers=kinds, kinds=(FULL, WINDOW)),
+        tie_embeddings=options.tying(True),
         dropout=options.number("resid_dropout", 0.0),
         dropout_pattern=options.number("attention_dropout", 0.0),
-        **options.tokens_of_decoder(bos=GPT2_END, eos=GPT2_END),
+        **options.tokens_of_decoder(bos=gpt2.GPT2_END, eos=gpt2.GPT2_END),
     )
 
 
@@ -84,25 +70,14 @@ MASKS = Ignored(r"(.*\.)?attn\.attention\.bias", Message("the mask, which follow
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a GPT-Neo."""
-    entries = [
-        *embeddings(config, "transformer.wte.weight", head=HEAD),
-        Entry("transformer.wpe.weight", ("decoder.pos_embed.table",)),
-        *module("transformer.ln_f", "decoder.ln_final"),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"transformer.h.{i}", f"decoder.blocks.{i}"
-        entries += [
-            *module(f"{theirs}.ln_1", f"{ours}.ln1"),
-            *(
-                zero_bias(f"{theirs}.attn.attention.{name}_proj", f"{ours}.self_attn.{name}")
-                for name in ("q", "k", "v")
-            ),
-            *module(f"{theirs}.attn.attention.out_proj", f"{ours}.self_attn.out"),
-            *module(f"{theirs}.ln_2", f"{ours}.ln2"),
-            *module(f"{theirs}.mlp.c_fc", f"{ours}.mlp.up"),
-            *module(f"{theirs}.mlp.c_proj", f"{ours}.mlp.down"),
-        ]
-    return tuple(entries)
+    layer = (
+        *modules({"ln_1": "ln1", "ln_2": "ln2", "mlp.c_fc": "mlp.up", "mlp.c_proj": "mlp.down"}),
+        *modules({"attn.attention.out_proj": "self_attn.out"}),
+        *(zero_bias(f"attn.attention.{name}_proj", f"self_attn.{name}") for name in ("q", "k", "v")),
+    )
+    return (*gpt2.ends(config), *in_layers(config, "transformer.h.*", layer))
 
 
-FAMILIES = (Family(model_type="gpt_neo", read=read, keys=keys, head=HEAD, prefix="transformer.", ignored=(MASKS,)),)
+FAMILIES = (
+    Family(model_type="gpt_neo", read=read, keys=keys, head=gpt2.HEAD, prefix="transformer.", ignored=(MASKS,)),
+)

@@ -1,8 +1,11 @@
 """GPT-NeoX and Pythia: decoder-only, pre-norm, parallel attention and feed-forward, partially rotary heads."""
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Cut, Entry, Family, decoder_only, embeddings, fused, module
+from transformer_core.checkpoints.entries import BOTH, NORMS, Cut, Entry, embeddings, fused, in_layers, module, modules
+from transformer_core.checkpoints.family import Family, decoder_only, sizes
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.rotary_options import read_rotary
 from transformer_core.config import ModelConfig
@@ -18,17 +21,13 @@ def read(options: Options) -> ModelConfig:
     """
     options.must_be("attention_bias", True, Message("this family requires attention biases"))
     return decoder_only(
-        vocab_size=options.whole("vocab_size"),
-        d_model=options.whole("hidden_size"),
-        d_ff=options.whole("intermediate_size"),
-        n_heads=options.whole("num_attention_heads"),
-        n_decoder_layers=options.whole("num_hidden_layers"),
+        **sizes(options),
         max_seq_len=options.whole("max_position_embeddings", 2048),
         **read_rotary(options, fraction=options.number("rotary_pct", 0.25), base="rotary_emb_base"),
         parallel_residual=options.switch("use_parallel_residual", True),
         layer_norm_eps=options.number("layer_norm_eps", 1e-5),
         activation=options.choice("hidden_act", ACTIVATIONS, "gelu"),
-        tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
+        tie_embeddings=options.tying(False),
         dropout=options.number("hidden_dropout", 0.0),
         dropout_pattern=options.number("attention_dropout", 0.0),
         **options.tokens_of_decoder(bos=0, eos=2),
@@ -37,21 +36,18 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a GPT-NeoX."""
-    entries = [
+    layer = (*modules(NORMS), *sub_layers("attention", cut=head_by_head(config.n_heads)))
+    return (
         *embeddings(config, "gpt_neox.embed_in.weight", head=HEAD),
         *module("gpt_neox.final_layer_norm", "decoder.ln_final"),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"gpt_neox.layers.{i}", f"decoder.blocks.{i}"
-        entries += [
-            *module(f"{theirs}.input_layernorm", f"{ours}.ln1"),
-            *module(f"{theirs}.post_attention_layernorm", f"{ours}.ln2"),
-            *fused(f"{theirs}.attention.query_key_value", f"{ours}.self_attn", cut=head_by_head(config.n_heads)),
-            *module(f"{theirs}.attention.dense", f"{ours}.self_attn.out"),
-            *module(f"{theirs}.mlp.dense_h_to_4h", f"{ours}.mlp.up"),
-            *module(f"{theirs}.mlp.dense_4h_to_h", f"{ours}.mlp.down"),
-        ]
-    return tuple(entries)
+        *in_layers(config, "gpt_neox.layers.*", layer),
+    )
+
+
+def sub_layers(attention: str, *, cut: Cut, parts: Sequence[str] = BOTH) -> tuple[Entry, ...]:
+    """Return the entries of a layer's linear layers, which BLOOM and Falcon have, too."""
+    linear = {f"{attention}.dense": "self_attn.out", "mlp.dense_h_to_4h": "mlp.up", "mlp.dense_4h_to_h": "mlp.down"}
+    return (*fused(f"{attention}.query_key_value", "self_attn", cut=cut, parts=parts), *modules(linear, parts))
 
 
 def head_by_head(n_heads: int) -> Cut:

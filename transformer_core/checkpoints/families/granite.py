@@ -3,8 +3,9 @@
 import math
 
 from transformer_core.checkpoints import rotary_options
+from transformer_core.checkpoints.entries import Entry, scaled
 from transformer_core.checkpoints.families import llama
-from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS, Entry, Family, scaled
+from transformer_core.checkpoints.family import CONSTANTS_IN_WEIGHTS
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 
@@ -56,13 +57,5 @@ def keys(
 
 
 FAMILIES = (
-    Family(
-        model_type="granite",
-        read=read,
-        keys=keys,
-        head=llama.HEAD,
-        prefix="model.",
-        beyond_config=constants,
-        note=CONSTANTS_IN_WEIGHTS,
-    ),
+    llama.family(model_type="granite", read=read, keys=keys, beyond_config=constants, note=CONSTANTS_IN_WEIGHTS),
 )

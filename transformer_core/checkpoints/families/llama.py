@@ -1,21 +1,24 @@
 """Llama, Mistral, Qwen2, Qwen3 and SmolLM3: decoder-only, pre-norm, RMS norm, rotary, gated."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from torch import Tensor
 
-from transformer_core.checkpoints.family import (
+from transformer_core.checkpoints.entries import (
     Entry,
-    Family,
-    decoder_only,
     embeddings,
+    in_layers,
+    inside,
     module,
+    modules,
+    parts,
     scaled,
     shared,
-    windows,
 )
+from transformer_core.checkpoints.family import Family, decoder_only, sizes, windows
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.rotary_options import attention_factor, query_factors, read_rotary
 from transformer_core.config import AttentionBias, ModelConfig
@@ -43,13 +46,8 @@ def read_mistral(options: Options) -> ModelConfig:
 
 def read_qwen2(options: Options) -> ModelConfig:
     """Return our configuration of a Qwen2 (Yang et al. 2024, sec. 2.2)."""
-    return read(
-        options,
-        usual_kv_heads=32,
-        attention_bias="qkv",
-        window=window_of_qwen(options),
-        tokens=(None, None, None),
-    )
+    window, tokens = window_of_qwen(options), (None, None, None)
+    return read(options, usual_kv_heads=32, attention_bias="qkv", window=window, tokens=tokens)
 
 
 def read_qwen3(options: Options) -> ModelConfig:
@@ -104,7 +102,6 @@ def read(
     tokens: tuple[int | None, int | None, int | None] = (1, 2, None),
 ) -> ModelConfig:
     """Return the configuration of one of these models, given what distinguishes it from the others."""
-    options.idle("pretraining_tp")
     usual = {} if "rotary_base" in rotary else read_rotary(options, usual_base=usual_base, has_yarn=True)
     positions = {**usual, **rotary}
     if window.get("layers_without_window") and "rotary_base_in_window" not in positions:
@@ -112,13 +109,9 @@ def read(
             raise options.error("rope_parameters", Message("scaling is not supported beside a window in some layers"))
         positions["rotary_base_in_window"] = positions["rotary_base"]
     return decoder_only(
-        vocab_size=options.whole("vocab_size"),
-        d_model=options.whole("hidden_size"),
-        d_ff=options.whole("intermediate_size"),
-        n_heads=options.whole("num_attention_heads"),
+        **sizes(options),
         d_head=d_head or options.whole_or_null("head_dim") or 0,
         n_kv_heads=options.whole_or_null("num_key_value_heads", usual_kv_heads) or 0,
-        n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=options.whole("max_position_embeddings"),
         **positions,
         norm="rms",
@@ -129,7 +122,7 @@ def read(
         attention_bias=attention_bias,
         qk_norm=qk_norm,
         **window,
-        tie_embeddings="target" if options.switch("tie_word_embeddings", is_tied) else "none",
+        tie_embeddings=options.tying(is_tied),
         dropout=0.0,
         dropout_pattern=options.number("attention_dropout", 0.0),
         **options.tokens_of_decoder(*tokens),
@@ -150,34 +143,22 @@ def keys(config: ModelConfig, *, attention_factor: float = 1.0) -> tuple[Entry, 
 
 def entries(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of these models, and of relatives with other normalizations."""
-    weight, both = ("weight",), ("weight", "bias")
-    qkv = weight if config.attention_bias == "none" else both
-    out = both if config.attention_bias == "all" else weight
-    feed_forward = both if config.feed_forward_bias else weight
-    of_a_layer = [
-        ("self_attn.q_proj", "self_attn.q", qkv),
-        ("self_attn.k_proj", "self_attn.k", qkv),
-        ("self_attn.v_proj", "self_attn.v", qkv),
-        ("self_attn.o_proj", "self_attn.out", out),
-        ("mlp.gate_proj", "mlp.gate", feed_forward),
-        ("mlp.up_proj", "mlp.up", feed_forward),
-        ("mlp.down_proj", "mlp.down", feed_forward),
+    norm, network = parts(config.norm == "layer"), {f"{name}_proj": name for name in ("gate", "up", "down")}
+    attention = [
+        *modules({f"{name}_proj": name for name in ("q", "k", "v")}, parts(config.attention_bias != "none")),
+        *module("o_proj", "out", parts(config.attention_bias == "all")),
+        *(Entry(f"{name}.weight", (f"{name}.weight",), all_heads) for name in ("q_norm", "k_norm") if config.qk_norm),
     ]
-    entries = [
+    layer = [
+        *inside("self_attn", "self_attn", attention),
+        *inside("mlp", "mlp", modules(network, parts(config.feed_forward_bias))),
+        *(entry for theirs, ours in _norms(config).items() for entry in shared(theirs, ours, norm)),
+    ]
+    return (
         *embeddings(config, "model.embed_tokens.weight", head=HEAD),
-        *module("model.norm", "decoder.ln_final", weight),
-    ]
-    for i in range(config.n_decoder_layers):
-        for their_name, our_name, parts in of_a_layer:
-            entries += module(f"model.layers.{i}.{their_name}", f"decoder.blocks.{i}.{our_name}", parts)
-        for their_name, our_names in _norms(config).items():
-            entries += shared(
-                f"model.layers.{i}.{their_name}", [f"decoder.blocks.{i}.{name}" for name in our_names], weight
-            )
-        for name in ("q_norm", "k_norm") if config.qk_norm else ():
-            ours = (f"decoder.blocks.{i}.self_attn.{name}.weight",)
-            entries.append(Entry(f"model.layers.{i}.self_attn.{name}.weight", ours, all_heads))
-    return tuple(entries)
+        *module("model.norm", "decoder.ln_final", norm),
+        *in_layers(config, "model.layers.*", layer),
+    )
 
 
 def _norms(config: ModelConfig) -> dict[str, tuple[str, ...]]:
@@ -199,14 +180,7 @@ def all_heads(gains: Tensor) -> tuple[Tensor]:
     return (gains.flatten(),)
 
 
-READERS = {
-    "llama": read_llama,
-    "mistral": read_mistral,
-    "qwen2": read_qwen2,
-    "qwen3": read_qwen3,
-    "smollm3": read_smollm3,
-}
-FAMILIES = tuple(
-    Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.", beyond_config=attention_factor)
-    for model_type, reader in READERS.items()
-)
+READERS = {"llama": read_llama, "mistral": read_mistral, "qwen2": read_qwen2, "qwen3": read_qwen3}
+READERS |= {"smollm3": read_smollm3}
+family = partial(Family, keys=keys, head=HEAD, prefix="model.", beyond_config=attention_factor)
+FAMILIES = tuple(family(model_type=model_type, read=reader) for model_type, reader in READERS.items())

@@ -1,8 +1,20 @@
 """MarianMT: the paper's encoder-decoder, in a thousand translation models; sinusoidal positions in halves."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module, only_row
+from transformer_core.checkpoints.entries import (
+    ATTENTION,
+    BOTH,
+    Entry,
+    embeddings,
+    in_layers,
+    inside,
+    module,
+    modules,
+    only_row,
+)
+from transformer_core.checkpoints.family import Family
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.sinusoids import stored_positions
 from transformer_core.config import ModelConfig, Positions
@@ -94,8 +106,8 @@ def read_kin(
         ("add_bias_logits", False),
     ):
         options.must_be(name, value, Message("the transformers library has no such model"))
-    options.must_be("is_encoder_decoder", True, Message("only encoder-decoder models are supported"))
-    options.must_be("is_decoder", False, Message("only encoder-decoder models are supported"))
+    for name, value in (("is_encoder_decoder", True), ("is_decoder", False)):
+        options.must_be(name, value, Message("only encoder-decoder models are supported"))
     options.idle("num_hidden_layers", "extra_pos_embeddings", "encoder_layerdrop", "decoder_layerdrop")
     options.idle("activation_dropout")
     return config
@@ -106,28 +118,22 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     entries = [*embeddings(config, SHARED, head=HEAD, copies=COPIES)]
     if config.unembed_bias:
         entries += [Entry("final_logits_bias", ("unembed.bias",), only_row)]
-    for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
-        for i in range(n_layers):
-            theirs, ours = f"model.{stack}.layers.{i}", f"{stack}.blocks.{i}"
-            entries += [
-                *attention(f"{theirs}.self_attn", f"{ours}.self_attn"),
-                *module(f"{theirs}.self_attn_layer_norm", f"{ours}.ln1"),
-                *module(f"{theirs}.fc1", f"{ours}.mlp.up"),
-                *module(f"{theirs}.fc2", f"{ours}.mlp.down"),
-                *module(f"{theirs}.final_layer_norm", f"{ours}.ln2"),
-            ]
-            if stack == "decoder":
-                entries += [
-                    *attention(f"{theirs}.encoder_attn", f"{ours}.cross_attn"),
-                    *module(f"{theirs}.encoder_attn_layer_norm", f"{ours}.ln_cross"),
-                ]
+    layer = layer_of()
+    cross = (
+        *inside("encoder_attn", "cross_attn", modules(ATTENTION)),
+        *module("encoder_attn_layer_norm", "ln_cross"),
+    )
+    entries += in_layers(config, "model.encoder.layers.*", layer, stack="encoder")
+    entries += in_layers(config, "model.decoder.layers.*", (*layer, *cross), stack="decoder")
     return tuple(entries)
 
 
-def attention(theirs: str, ours: str) -> tuple[Entry, ...]:
-    """Return the entries of an attention module."""
-    return tuple(
-        entry for name in ("q", "k", "v", "out") for entry in module(f"{theirs}.{name}_proj", f"{ours}.{name}")
+def layer_of(linear: Sequence[str] = BOTH) -> tuple[Entry, ...]:
+    """Return the entries of a layer without cross-attention, given the parameters of its linear layers."""
+    return (
+        *inside("self_attn", "self_attn", modules(ATTENTION, linear)),
+        *modules({"fc1": "mlp.up", "fc2": "mlp.down"}, linear),
+        *modules({"self_attn_layer_norm": "ln1", "final_layer_norm": "ln2"}),
     )
 
 

@@ -1,19 +1,7 @@
 """ModernBERT: encoder-only, pre-norm, gated, rotary positions; two of three layers have a sliding window."""
 
-from transformer_core.checkpoints.family import (
-    FULL,
-    JUDGES,
-    WINDOW,
-    Entry,
-    Family,
-    Ignored,
-    embeddings,
-    encoder_only,
-    fused,
-    module,
-    windows,
-    zero_bias,
-)
+from transformer_core.checkpoints.entries import Entry, embeddings, fused, in_layers, module, modules, parts, zero_bias
+from transformer_core.checkpoints.family import FULL, JUDGES, WINDOW, Family, Ignored, encoder_only, sizes, windows
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -26,8 +14,7 @@ def read(options: Options) -> ModelConfig:
 
     Source: Warner et al. 2024, sec. 2.1, and the library's class.
     """
-    options.idle("initializer_cutoff_factor", "position_embedding_type", "global_attn_every_n_layers")
-    options.idle("classifier_pooling", "classifier_dropout", "deterministic_flash_attn", "sparse_pred_ignore_index")
+    options.idle("position_embedding_type", "global_attn_every_n_layers", "deterministic_flash_attn")
     options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a dropout rate of training
     activation = options.choice("hidden_activation", ACTIVATIONS, "gelu")
     if options.choice("classifier_activation", ACTIVATIONS, "gelu") != activation:
@@ -36,21 +23,14 @@ def read(options: Options) -> ModelConfig:
     window = options.whole("local_attention", 128) // 2 + 1  # the query, and half the window on either side
     usual = range(0, n_layers, every) if every > 0 else ()
     fields = windows(options, n_layers, window, usual=usual)
-    base, base_in_window = (
-        _base(options, FULL, "global_rope_theta", 160_000.0),
-        _base(options, WINDOW, "local_rope_theta", 10_000.0),
-    )
+    base = _base(options, FULL, "global_rope_theta", 160_000.0)
+    base_in_window = _base(options, WINDOW, "local_rope_theta", 10_000.0)
     if fields.get("layers_without_window"):
         fields["rotary_base_in_window"] = base_in_window
     elif fields:
         base = base_in_window
-    has_bias = options.switch("mlp_bias", False)
     return encoder_only(
-        vocab_size=options.whole("vocab_size"),
-        d_model=options.whole("hidden_size"),
-        d_ff=options.whole("intermediate_size"),
-        n_heads=options.whole("num_attention_heads"),
-        n_encoder_layers=n_layers,
+        **sizes(options, n_layers="n_encoder_layers"),
         max_seq_len=options.whole("max_position_embeddings", 8192),
         positions="rotary_halves",
         rotary_base=base,
@@ -61,9 +41,9 @@ def read(options: Options) -> ModelConfig:
         layer_norm_eps=options.number("norm_eps", 1e-5),
         activation=activation,
         gated=True,
-        feed_forward_bias=has_bias,
+        feed_forward_bias=options.switch("mlp_bias", False),
         attention_bias="all" if options.switch("attention_bias", False) else "none",
-        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        tie_embeddings=options.tying(True),
         unembed_bias=options.switch("decoder_bias", True),
         dropout=options.number("mlp_dropout", 0.0),
         dropout_pattern=options.number("attention_dropout", 0.0),
@@ -75,30 +55,23 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a ModernBERT."""
-    norm = ("weight", "bias") if config.norm == "layer" else ("weight",)
-    attention = ("weight", "bias") if config.attention_bias == "all" else ("weight",)
-    network = ("weight", "bias") if config.feed_forward_bias else ("weight",)
+    norm, attention = parts(config.norm == "layer"), parts(config.attention_bias == "all")
+    network = parts(config.feed_forward_bias)
+    layer = (
+        *modules({"attn_norm": "ln1", "mlp_norm": "ln2"}, norm),
+        *fused("attn.Wqkv", "self_attn", parts=attention),
+        *module("attn.Wo", "self_attn.out", attention),
+        *fused("mlp.Wi", "mlp", ("gate", "up"), parts=network),
+        *module("mlp.Wo", "mlp.down", network),
+    )
     entries = [
         *embeddings(config, "model.embeddings.tok_embeddings.weight", head=HEAD),
-        *module("model.embeddings.norm", "encoder.embedding_norm", norm),
-        *module("model.final_norm", "encoder.ln_final", norm),
+        *modules({"model.embeddings.norm": "encoder.embedding_norm", "model.final_norm": "encoder.ln_final"}, norm),
+        *(e for e in in_layers(config, "model.layers.*", layer) if not e.key.startswith("model.layers.0.attn_norm.")),
     ]
-    for i in range(config.n_encoder_layers):
-        theirs, ours = f"model.layers.{i}", f"encoder.blocks.{i}"
-        if i:
-            entries += module(f"{theirs}.attn_norm", f"{ours}.ln1", norm)
-        entries += [
-            *fused(f"{theirs}.attn.Wqkv", f"{ours}.self_attn", parts=attention),
-            *module(f"{theirs}.attn.Wo", f"{ours}.self_attn.out", attention),
-            *module(f"{theirs}.mlp_norm", f"{ours}.ln2", norm),
-            *fused(f"{theirs}.mlp.Wi", f"{ours}.mlp", ("gate", "up"), parts=network),
-            *module(f"{theirs}.mlp.Wo", f"{ours}.mlp.down", network),
-        ]
     if config.unembed:
-        entries += [
-            zero_bias("head.dense", "unembed_transform.linear"),
-            *module("head.norm", "unembed_transform.norm", norm),
-        ]
+        entries += [zero_bias("head.dense", "unembed_transform.linear")]
+        entries += module("head.norm", "unembed_transform.norm", norm)
         entries += [Entry("decoder.bias", ("unembed.bias",))] if config.unembed_bias else []
     return tuple(entries)
 

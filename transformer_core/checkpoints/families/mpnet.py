@@ -1,12 +1,13 @@
 """MPNet: a RoBERTa without segments whose attention adds T5's relative position buckets to the learned positions."""
 
+from transformer_core.checkpoints.entries import Entry, in_layers, inside, modules
 from transformer_core.checkpoints.families import bert
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module, output_bias
+from transformer_core.checkpoints.families.roberta import HEAD, HEAD_PARTS
+from transformer_core.checkpoints.family import Family
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
-HEAD = "lm_head.decoder.weight"
 N_UNUSED = 2  # rows of the position table, whatever the padding token is
 MAX_DISTANCE = 128  # in no option
 
@@ -30,28 +31,16 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of an MPNet."""
-    before = "mpnet.embeddings"
-    entries = [
-        *embeddings(config, f"{before}.word_embeddings.weight", head=HEAD),
-        Entry(f"{before}.position_embeddings.weight", ("encoder.pos_embed.table",), lambda table: (table[N_UNUSED:],)),
-        *module(f"{before}.LayerNorm", "encoder.embedding_norm"),
+    layer = (
+        *inside("attention.attn", "self_attn", modules({"q": "q", "k": "k", "v": "v", "o": "out"})),
+        *modules({"attention.LayerNorm": "ln1", **bert.NETWORK}),
+    )
+    return (
+        *bert.embedded(config, "mpnet.embeddings", head=HEAD, n_unused=N_UNUSED),
         Entry("mpnet.encoder.relative_attention_bias.weight", ("encoder.position_bias.weight",)),
-    ]
-    for i in range(config.n_encoder_layers):
-        theirs, ours = f"mpnet.encoder.layer.{i}", f"encoder.blocks.{i}"
-        for name, part in (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out")):
-            entries += module(f"{theirs}.attention.attn.{name}", f"{ours}.self_attn.{part}")
-        entries += [
-            *module(f"{theirs}.attention.LayerNorm", f"{ours}.ln1"),
-            *module(f"{theirs}.intermediate.dense", f"{ours}.mlp.up"),
-            *module(f"{theirs}.output.dense", f"{ours}.mlp.down"),
-            *module(f"{theirs}.output.LayerNorm", f"{ours}.ln2"),
-        ]
-    if config.unembed:
-        entries += module("lm_head.dense", "unembed_transform.linear")
-        entries += module("lm_head.layer_norm", "unembed_transform.norm")
-        entries += [output_bias(config, "lm_head.bias", of_layer="lm_head.decoder.bias")]
-    return tuple(entries)
+        *in_layers(config, "mpnet.encoder.layer.*", layer),
+        *bert.head_of(config, *HEAD_PARTS),
+    )
 
 
 FAMILIES = (Family(model_type="mpnet", read=read, keys=keys, head=HEAD, prefix="mpnet."),)

@@ -1,7 +1,8 @@
 """MPT: decoder-only, pre-norm, ALiBi, no biases."""
 
+from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, fused, in_layers, module, modules
 from transformer_core.checkpoints.families.gpt2 import HEAD
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, fused, module
+from transformer_core.checkpoints.family import Family, decoder_only
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -18,7 +19,7 @@ def read(options: Options) -> ModelConfig:
     options.must_be("expansion_ratio", 4, Message("the feed-forward width must be 4 times the model's"))
     options.must_be("logit_scale", None, Message("logits are not scaled in this family"))
     options.choice("norm_type", _NORMS, "low_precision_layernorm")
-    options.idle("learned_pos_emb", "embedding_fraction", "emb_pdrop", "init_config", "attn_config")
+    options.idle("embedding_fraction")
     attention = options.inside("attn_config")
     attention.must_be("attn_type", "multihead_attention", Message("keys and values must have as many heads as queries"))
     attention.must_be("alibi", True, Message("this family requires ALiBi"))
@@ -44,7 +45,7 @@ def read(options: Options) -> ModelConfig:
         activation="gelu",
         feed_forward_bias=False,
         attention_bias="none",
-        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        tie_embeddings=options.tying(True),
         dropout=options.number("resid_pdrop", 0.0),
         dropout_pattern=dropout_pattern,
         **options.tokens_of_decoder(bos=None, eos=None),
@@ -53,22 +54,16 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of an MPT."""
-    weight = ("weight",)
-    entries = [
+    linear = {"attn.out_proj": "self_attn.out", "ffn.up_proj": "mlp.up", "ffn.down_proj": "mlp.down"}
+    layer = (
+        *modules({"norm_1": "ln1", "norm_2": "ln2", **linear}, WEIGHT),
+        *fused("attn.Wqkv", "self_attn", parts=WEIGHT),
+    )
+    return (
         *embeddings(config, "transformer.wte.weight", head=HEAD),
-        *module("transformer.norm_f", "decoder.ln_final", weight),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"transformer.blocks.{i}", f"decoder.blocks.{i}"
-        entries += [
-            *module(f"{theirs}.norm_1", f"{ours}.ln1", weight),
-            *fused(f"{theirs}.attn.Wqkv", f"{ours}.self_attn", parts=weight),
-            *module(f"{theirs}.attn.out_proj", f"{ours}.self_attn.out", weight),
-            *module(f"{theirs}.norm_2", f"{ours}.ln2", weight),
-            *module(f"{theirs}.ffn.up_proj", f"{ours}.mlp.up", weight),
-            *module(f"{theirs}.ffn.down_proj", f"{ours}.mlp.down", weight),
-        ]
-    return tuple(entries)
+        *module("transformer.norm_f", "decoder.ln_final", WEIGHT),
+        *in_layers(config, "transformer.blocks.*", layer),
+    )
 
 
 FAMILIES = (Family(model_type="mpt", read=read, keys=keys, head=HEAD, prefix="transformer."),)

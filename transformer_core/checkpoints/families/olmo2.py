@@ -5,7 +5,7 @@ from typing import Any
 
 from transformer_core.checkpoints import rotary_options
 from transformer_core.checkpoints.families import llama
-from transformer_core.checkpoints.family import Family, windows
+from transformer_core.checkpoints.family import windows
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 
@@ -32,25 +32,11 @@ def _read(options: Options, **differences: Any) -> ModelConfig:
         tokens=(None, 50279, 1),
         **differences,
     )
-    return replace(
-        config,
-        layer_norm_eps=options.number("rms_norm_eps", 1e-5),
-        input_norm=False,
-        output_norm=True,
-        qk_norm=True,
-        qk_norm_scope="joint",
-    )
+    norms = {"input_norm": False, "output_norm": True, "qk_norm": True, "qk_norm_scope": "joint"}
+    return replace(config, layer_norm_eps=options.number("rms_norm_eps", 1e-5), **norms)
 
 
-READERS = {"olmo2": read_olmo2, "olmo3": read_olmo3}
-FAMILIES = tuple(
-    Family(
-        model_type=model_type,
-        read=reader,
-        keys=llama.keys,
-        head=llama.HEAD,
-        prefix="model.",
-        beyond_config=rotary_options.attention_factor,
-    )
-    for model_type, reader in READERS.items()
+FAMILIES = (
+    llama.family(model_type="olmo2", read=read_olmo2),
+    llama.family(model_type="olmo3", read=read_olmo3),
 )

@@ -2,7 +2,9 @@
 
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module
+from transformer_core.checkpoints.entries import Entry, embeddings, in_layers, module, parts, rows_from
+from transformer_core.checkpoints.families.marian import layer_of
+from transformer_core.checkpoints.family import Family, decoder_only
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -52,29 +54,13 @@ def beyond_config(options: Options) -> dict[str, bool]:
 
 def keys(config: ModelConfig, *, is_narrow: bool = False, is_tied: bool = True) -> tuple[Entry, ...]:
     """Return the entries of an OPT."""
-    linear = ("weight", "bias") if config.feed_forward_bias else ("weight",)
-    entries = [
+    positions = "model.decoder.embed_positions.weight"
+    return (
         *(projected(is_tied=is_tied) if is_narrow else embeddings(config, EMBEDDING, head=HEAD)),
-        Entry(
-            "model.decoder.embed_positions.weight",
-            ("decoder.pos_embed.table",),
-            lambda table: (table[_UNUSED_POSITIONS:],),
-        ),
+        Entry(positions, ("decoder.pos_embed.table",), rows_from(_UNUSED_POSITIONS)),
         *(module("model.decoder.final_layer_norm", "decoder.ln_final") if config.has_final_norm else ()),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"model.decoder.layers.{i}", f"decoder.blocks.{i}"
-        entries += [
-            *module(f"{theirs}.self_attn_layer_norm", f"{ours}.ln1"),
-            *module(f"{theirs}.self_attn.q_proj", f"{ours}.self_attn.q", linear),
-            *module(f"{theirs}.self_attn.k_proj", f"{ours}.self_attn.k", linear),
-            *module(f"{theirs}.self_attn.v_proj", f"{ours}.self_attn.v", linear),
-            *module(f"{theirs}.self_attn.out_proj", f"{ours}.self_attn.out", linear),
-            *module(f"{theirs}.final_layer_norm", f"{ours}.ln2"),
-            *module(f"{theirs}.fc1", f"{ours}.mlp.up", linear),
-            *module(f"{theirs}.fc2", f"{ours}.mlp.down", linear),
-        ]
-    return tuple(entries)
+        *in_layers(config, "model.decoder.layers.*", layer_of(parts(config.feed_forward_bias))),
+    )
 
 
 def projected(*, is_tied: bool) -> tuple[Entry, Entry]:

@@ -3,9 +3,20 @@
 import math
 from typing import Any
 
+from transformer_core.checkpoints.entries import (
+    NORMS,
+    WEIGHT,
+    Entry,
+    embeddings,
+    fused,
+    in_layers,
+    module,
+    modules,
+    scaled,
+)
 from transformer_core.checkpoints.families.gpt_bigcode import one_after_another
 from transformer_core.checkpoints.families.llama import HEAD
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, fused, module, scaled
+from transformer_core.checkpoints.family import Family, decoder_only, sizes
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.checkpoints.rotary_options import kind_of_scaling, query_factors, read_rotary, rotary_options
 from transformer_core.config import ModelConfig
@@ -21,7 +32,7 @@ def read(options: Options) -> ModelConfig:
 
     Source: Abdin et al. 2024, sec. 2, and the library's class.
     """
-    options.idle("embd_pdrop", "original_max_position_embeddings", "full_attn_mod", "interpolate_factor")
+    options.idle("original_max_position_embeddings", "full_attn_mod")
     longest = options.whole("max_position_embeddings", _USUAL_LEN)
     if _is_long(options):
         longest = min(longest, options.whole("original_max_position_embeddings", _USUAL_LEN))
@@ -29,12 +40,8 @@ def read(options: Options) -> ModelConfig:
             Message("Its context is limited to {n:,} tokens; beyond, LongRoPE uses other frequencies.", n=longest)
         )
     return decoder_only(
-        vocab_size=options.whole("vocab_size"),
-        d_model=options.whole("hidden_size"),
-        d_ff=options.whole("intermediate_size"),
-        n_heads=options.whole("num_attention_heads"),
+        **sizes(options),
         n_kv_heads=options.whole_or_null("num_key_value_heads") or 0,
-        n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=longest,
         **_rotary(options),
         norm="rms",
@@ -44,7 +51,7 @@ def read(options: Options) -> ModelConfig:
         feed_forward_bias=False,
         attention_bias="none",
         sliding_window=options.whole_or_null("sliding_window"),
-        tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
+        tie_embeddings=options.tying(False),
         dropout=options.number("resid_pdrop", 0.0),
         dropout_pattern=options.number("attention_dropout", 0.0),
         **options.tokens_of_decoder(bos=1, eos=_END, pad=_END),
@@ -88,21 +95,16 @@ def beyond_config(options: Options) -> dict[str, float]:
 
 def keys(config: ModelConfig, *, attention_factor: float = 1.0) -> tuple[Entry, ...]:
     """Return the entries of a Phi-3, with queries scaled by the square of `attention_factor`."""
-    weight = ("weight",)
-    entries = [
+    layer = (
+        *modules({**NORMS, "self_attn.o_proj": "self_attn.out", "mlp.down_proj": "mlp.down"}, WEIGHT),
+        *fused("self_attn.qkv_proj", "self_attn", cut=one_after_another(config), parts=WEIGHT),
+        *fused("mlp.gate_up_proj", "mlp", ("gate", "up"), parts=WEIGHT),
+    )
+    entries = (
         *embeddings(config, "model.embed_tokens.weight", head=HEAD),
-        *module("model.norm", "decoder.ln_final", weight),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"model.layers.{i}", f"decoder.blocks.{i}"
-        entries += [
-            *module(f"{theirs}.input_layernorm", f"{ours}.ln1", weight),
-            *fused(f"{theirs}.self_attn.qkv_proj", f"{ours}.self_attn", cut=one_after_another(config), parts=weight),
-            *module(f"{theirs}.self_attn.o_proj", f"{ours}.self_attn.out", weight),
-            *module(f"{theirs}.post_attention_layernorm", f"{ours}.ln2", weight),
-            *fused(f"{theirs}.mlp.gate_up_proj", f"{ours}.mlp", ("gate", "up"), parts=weight),
-            *module(f"{theirs}.mlp.down_proj", f"{ours}.mlp.down", weight),
-        ]
+        *module("model.norm", "decoder.ln_final", WEIGHT),
+        *in_layers(config, "model.layers.*", layer),
+    )
     return scaled(entries, query_factors(config, attention_factor))
 
 

@@ -1,12 +1,14 @@
 """RoBERTa, with or without its masked-token head: a BERT whose positions begin after the id of the padding token."""
 
+from transformer_core.checkpoints.entries import Entry, in_layers
 from transformer_core.checkpoints.families import bert
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module, output_bias
+from transformer_core.checkpoints.family import Family
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
 HEAD = "lm_head.decoder.weight"
+HEAD_PARTS = ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias", "lm_head.decoder.bias")
 
 
 def read(options: Options) -> ModelConfig:
@@ -25,21 +27,11 @@ def n_unused_positions(pad_id: int | None) -> int:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a RoBERTa."""
-    n_unused = n_unused_positions(config.pad_id)
-    entries = [
-        *embeddings(config, "roberta.embeddings.word_embeddings.weight", head=HEAD),
-        Entry(
-            "roberta.embeddings.position_embeddings.weight",
-            ("encoder.pos_embed.table",),
-            lambda table: (table[n_unused:],),
-        ),
-        *bert.layers(config, "roberta"),
-    ]
-    if config.unembed:
-        entries += module("lm_head.dense", "unembed_transform.linear")
-        entries += module("lm_head.layer_norm", "unembed_transform.norm")
-        entries += [output_bias(config, "lm_head.bias", of_layer="lm_head.decoder.bias")]
-    return tuple(entries)
+    return (
+        *bert.embedded(config, "roberta.embeddings", head=HEAD, n_unused=n_unused_positions(config.pad_id)),
+        *in_layers(config, "roberta.encoder.layer.*", bert.LAYER),
+        *bert.head_of(config, *HEAD_PARTS),
+    )
 
 
 FAMILIES = tuple(

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, in_layers, inside, module, modules
+from transformer_core.checkpoints.family import Family, Ignored
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -10,7 +11,7 @@ from transformer_core.errors import Message
 SHARED = "shared.weight"
 COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 HEAD = "lm_head.weight"
-ATTENTION = (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out"))
+ATTENTION = {"q": "q", "k": "k", "v": "v", "o": "out"}
 
 _ENCODERS = ("EncoderModel", "ForTokenClassification")  # endings of the library's classes that have no decoder
 
@@ -31,12 +32,8 @@ def read_t5(options: Options) -> ModelConfig:
     """
     start = options.token("decoder_start_token_id")
     scale_logits = options.switch("tie_word_embeddings", True)
-    return read(
-        options,
-        form="relu",
-        start=start,
-        scale_logits=options.switch("scale_decoder_outputs", scale_logits),
-    )
+    scale_logits = options.switch("scale_decoder_outputs", scale_logits)
+    return read(options, form="relu", start=start, scale_logits=scale_logits)
 
 
 def read_mt5(options: Options) -> ModelConfig:
@@ -98,42 +95,30 @@ def read(options: Options, *, form: str, start: int | None, scale_logits: bool) 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a T5, or of its encoder."""
     entries = [*embeddings(config, SHARED, head=HEAD, copies=COPIES)]
-    up = (("wi_0", "gate"), ("wi_1", "up")) if config.gated else (("wi", "up"),)
-    for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
+    up = {"wi_0": "gate", "wi_1": "up"} if config.gated else {"wi": "up"}
+    first = ("SelfAttention", "self_attn", "ln1", ATTENTION)
+    cross = ("EncDecAttention", "cross_attn", "ln_cross", ATTENTION)
+    last = ("DenseReluDense", "mlp", "ln2", {**up, "wo": "down"})
+    stacks = {"encoder": [first, last], **({"decoder": [first, cross, last]} if config.has_decoder else {})}
+    for stack, sub_layers in stacks.items():
+        layer: list[Entry] = []
+        for n, (theirs, ours, norm, linear) in enumerate(sub_layers):
+            layer += module(f"layer.{n}.layer_norm", norm, WEIGHT)
+            layer += inside(f"layer.{n}.{theirs}", ours, modules(linear, WEIGHT))
         buckets = f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-        if not n_layers:
-            continue
         entries += [
             Entry(buckets, (f"{stack}.position_bias.weight",)),
-            *module(f"{stack}.final_layer_norm", f"{stack}.ln_final", ("weight",)),
+            *module(f"{stack}.final_layer_norm", f"{stack}.ln_final", WEIGHT),
+            *in_layers(config, f"{stack}.block.*", layer, stack=stack),
         ]
-        for i in range(n_layers):
-            theirs, ours = f"{stack}.block.{i}.layer", f"{stack}.blocks.{i}"
-            cross = [("EncDecAttention", "cross_attn", "ln_cross", ATTENTION)] if stack == "decoder" else []
-            sub_layers = [
-                ("SelfAttention", "self_attn", "ln1", ATTENTION),
-                *cross,
-                ("DenseReluDense", "mlp", "ln2", (*up, ("wo", "down"))),
-            ]
-            for n, (their_part, part, norm, projections) in enumerate(sub_layers):
-                entries += module(f"{theirs}.{n}.layer_norm", f"{ours}.{norm}", ("weight",))
-                for their_name, name in projections:
-                    entries += module(f"{theirs}.{n}.{their_part}.{their_name}", f"{ours}.{part}.{name}", ("weight",))
     return tuple(entries)
 
 
+_UNUSED = Ignored(
+    r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
+    Message("unused in the original checkpoints; cross-attention has no position bias"),
+)
 FAMILIES = tuple(
-    Family(
-        model_type=model_type,
-        read=reader,
-        keys=keys,
-        head=HEAD,
-        ignored=(
-            Ignored(
-                r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
-                Message("unused in the original checkpoints; cross-attention has no position bias"),
-            ),
-        ),
-    )
+    Family(model_type=model_type, read=reader, keys=keys, head=HEAD, ignored=(_UNUSED,))
     for model_type, reader in (("t5", read_t5), ("mt5", read_mt5))
 )

@@ -10,15 +10,14 @@ from typing import Any
 from tokenizers import Tokenizer as Backend
 from torch import Tensor
 
-from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
+from transformer_core.checkpoints.layout import Description, SavedModel
 from transformer_core.checkpoints.paper_names import PaperNames
-from transformer_core.checkpoints.sinusoids import stored_positions
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.text.separate import SeparateTokenizers
 from transformer_core.text.word_vocabularies import framed
 
-NAME = "github.com/hkproj/pytorch-transformer"
 NAMES = PaperNames(
+    program="github.com/hkproj/pytorch-transformer",
     self_attn=("self_attention_block", "self_attention_block"),
     cross_attn="cross_attention_block",
     projections=("w_q", "w_k", "w_v", "w_o"),
@@ -33,9 +32,10 @@ NAMES = PaperNames(
     positions=("src_pos.pe", "tgt_pos.pe"),
     output="projection_layer.proj",
     has_sample_deviation=True,
+    special={"pad": 1, "bos": 2, "eos": 3},
+    fields={"norm_position": "pre", "layer_norm_eps": 1e-12},
 )
 _SPECIAL = ("[UNK]", "[PAD]", "[SOS]", "[EOS]")  # tokens 0 to 3 of both vocabularies
-_IDS = {"pad": 1, "bos": 2, "eos": 3}
 _USUAL_SOURCE = "en"  # in its config.py
 _MOST_CHARACTERS = 2**16  # of config.py, which is read, not run
 _LANG_SRC = re.compile(r"""["']lang_src["']\s*:\s*["'](\w+)["']""")
@@ -56,15 +56,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     Source: the repository; until 2023-09-13 a normalization had one gain for all features.
     """
     tokenizer, notes = _tokenizers(saved.folder, saved.weights)
-    described = NAMES.describe(
-        saved,
-        given,
-        NAME,
-        special=_IDS,
-        tokenizer=tokenizer,
-        norm_position="pre",
-        layer_norm_eps=1e-12,
-    )
+    described = NAMES.describe(saved, given, tokenizer=tokenizer)
     d_model = described.fields["d_model"]
     widened = {
         key: saved.weights[key].expand(d_model)
@@ -87,13 +79,14 @@ def _tokenizers(folder: Path, weights: Mapping[str, Tensor]) -> tuple[SeparateTo
     paths = sorted(folder.glob("tokenizer_*.json")) or sorted(folder.absolute().parent.glob("tokenizer_*.json"))
     if not paths:
         return None, []
-    sides = [weights[f"{name}.weight"].shape[0] for name in NAMES.embeddings]
+    expected = [weights[f"{name}.weight"].shape[0] for name in NAMES.embeddings]
     backends = [_read(path) for path in paths] if len(paths) == 2 else []
     sizes = [backend.get_vocab_size() for backend in backends]
-    if sides not in (sizes, sizes[::-1]):
-        return None, [Message(_UNUSED, names=", ".join(path.name for path in paths[:3]), src=sides[0], tgt=sides[1])]
+    if expected not in (sizes, sizes[::-1]):
+        files, (src, tgt) = ", ".join(path.name for path in paths[:3]), expected
+        return None, [Message(_UNUSED, names=files, src=src, tgt=tgt)]
     notes: list[Message] = []
-    is_reversed = sides != sizes
+    is_reversed = expected != sizes
     if sizes == sizes[::-1]:
         names = [path.stem.removeprefix("tokenizer_") for path in paths]
         written = _source_language(paths[0].parent) or _source_language(folder)
@@ -101,7 +94,8 @@ def _tokenizers(folder: Path, weights: Mapping[str, Tensor]) -> tuple[SeparateTo
         source, target = paths[::-1] if is_reversed else paths
         notes = [] if written in names else [Message(_BY_NAME, source=source.name, target=target.name)]
     of_source, of_target = backends[::-1] if is_reversed else backends
-    return SeparateTokenizers(framed(of_source, _IDS, begins=True), framed(of_target, _IDS, begins=False)), notes
+    sides = framed(of_source, NAMES.special, begins=True), framed(of_target, NAMES.special, begins=False)
+    return SeparateTokenizers(*sides), notes
 
 
 def _source_language(folder: Path) -> str:
@@ -129,14 +123,4 @@ def _read(path: Path) -> Backend:
         ) from error
 
 
-LAYOUTS = (
-    Layout(
-        name=NAME,
-        model_type="hkproj_transformer",
-        recognize=having(*NAMES.landmarks, *NAMES.positions),
-        describe=describe,
-        keys=NAMES.keys,
-        head=NAMES.landmarks[2],
-        ignored=stored_positions(NAMES.positions),
-    ),
-)
+LAYOUTS = (NAMES.layout("hkproj_transformer", describe),)

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
+from transformer_core.checkpoints.layout import Description, SavedModel
 from transformer_core.checkpoints.paper_names import PaperNames
-from transformer_core.checkpoints.sinusoids import stored_positions
 
-NAME = "github.com/jadore801120/attention-is-all-you-need-pytorch"
 NAMES = PaperNames(
+    program="github.com/jadore801120/attention-is-all-you-need-pytorch",
     layer="{stack}.layer_stack.{i}",
     self_attn=("slf_attn", "slf_attn"),
     cross_attn="enc_attn",
@@ -24,21 +23,20 @@ NAMES = PaperNames(
     embeddings=("encoder.src_word_emb", "decoder.trg_word_emb"),
     positions=("encoder.position_enc.pos_table", "decoder.position_enc.pos_table"),
     output="trg_word_prj",
+    special={"pad": 1, "bos": 2, "eos": 3},
+    fields={"layer_norm_eps": 1e-6},
 )
 _SCALED = "scale_emb_or_prj"  # what is scaled if the target's embedding is tied: "emb", "prj" or "none"
-_SPECIAL = {"pad": 1, "bos": 2, "eos": 3}  # tokens of both vocabularies
+_OPTIONS = {"n_head": "n_heads", "trg_pad_idx": "pad_id", _SCALED: ""}
 
 
 def settings(saved: SavedModel) -> Mapping[str, Any]:
     """Return the options with which the model was trained, which are in its file; config.json takes precedence."""
-    return {**_trained_with(saved), **saved.config}
-
-
-def _trained_with(saved: SavedModel) -> dict[str, Any]:
     trained = saved.other.get("settings")
     values = vars(trained) if isinstance(trained, argparse.Namespace) else trained if isinstance(trained, dict) else {}
-    names = ("n_head", "dropout", "trg_pad_idx", _SCALED)
-    return {name: values[name] for name in names if isinstance(values.get(name), int | float | str)}
+    names = (*_OPTIONS, "dropout")
+    known = {name: values[name] for name in names if isinstance(values.get(name), int | float | str)}
+    return {**known, **saved.config}
 
 
 def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
@@ -46,29 +44,11 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
 
     Source: the repository since 2020-06-07, whose vocabularies begin with <unk>, <blank>, <s> and </s>.
     """
-    described = NAMES.describe(
-        saved,
-        given,
-        NAME,
-        special=_SPECIAL,
-        layer_norm_eps=1e-6,
-    )
+    described = NAMES.describe(saved, given)
     is_tied = described.fields["tie_embeddings"] != "none"
     scaled = settings(saved).get(_SCALED, "prj") if is_tied else "none"
     fields = {**described.fields, "scale_embeddings": scaled == "emb", "scale_logits": scaled == "prj"}
     return replace(described, fields=fields)
 
 
-LAYOUTS = (
-    Layout(
-        name=NAME,
-        model_type="jadore_transformer",
-        recognize=having(*NAMES.landmarks, *NAMES.positions),
-        describe=describe,
-        keys=NAMES.keys,
-        head=NAMES.landmarks[2],
-        names={"n_head": "n_heads", "trg_pad_idx": "pad_id", _SCALED: ""},
-        settings=settings,
-        ignored=stored_positions(NAMES.positions),
-    ),
-)
+LAYOUTS = (NAMES.layout("jadore_transformer", describe, names=_OPTIONS, settings=settings),)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer_core.checked_fields import is_above_zero
-from transformer_core.checkpoints.family import Entry, embeddings, fused, module
+from transformer_core.checkpoints.entries import Entry, embeddings, fused, module
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
     Computed,

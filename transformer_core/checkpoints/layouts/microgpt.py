@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from transformer_core.checkpoints.family import Entry, embeddings
+from transformer_core.checkpoints.entries import Entry, embeddings
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
     Computed,

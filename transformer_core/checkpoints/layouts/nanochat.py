@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.checkpoint import read_json
-from transformer_core.checkpoints.family import Entry, embeddings, module
+from transformer_core.checkpoints.entries import Entry, embeddings, module
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
     Computed,

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, embeddings, fused, module
+from transformer_core.checkpoints.entries import Entry, embeddings, fused, module
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
     Computed,

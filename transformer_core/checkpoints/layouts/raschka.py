@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, Ignored, embeddings, module
+from transformer_core.checkpoints.entries import Entry, embeddings, module
+from transformer_core.checkpoints.family import Ignored
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
     Computed,

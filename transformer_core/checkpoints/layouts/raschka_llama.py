@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_core.checkpoints.family import FULL, Entry, Ignored, embeddings, module
+from transformer_core.checkpoints.entries import Entry, embeddings, module
+from transformer_core.checkpoints.family import FULL, Ignored
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
     Computed,

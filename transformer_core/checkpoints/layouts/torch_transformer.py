@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, module
+from transformer_core.checkpoints.entries import Entry, module
 from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel, heads_question
 from transformer_core.checkpoints.torch_parts import STACKS, TorchParts, stacks_of
 from transformer_core.checkpoints.wrappers import Renamed

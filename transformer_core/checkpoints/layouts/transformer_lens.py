@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_core.checkpoints.checkpoint import read_json
-from transformer_core.checkpoints.family import Entry, Ignored, is_causal_mask
+from transformer_core.checkpoints.entries import Entry
+from transformer_core.checkpoints.family import Ignored, is_causal_mask
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
     Computed,

@@ -11,7 +11,8 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, Ignored, scaled
+from transformer_core.checkpoints.entries import Entry, scaled
+from transformer_core.checkpoints.family import Ignored
 from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel, heads_question
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from transformer_core.checkpoints.family import Entry
+from transformer_core.checkpoints.entries import Entry
 from transformer_core.checkpoints.mapping.by_shape import names_by_shape
 from transformer_core.checkpoints.mapping.our_names import our_names
 from transformer_core.checkpoints.mapping.rules import OPEN, Shapes

@@ -20,7 +20,7 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Cut, Entry, as_it_is
+from transformer_core.checkpoints.entries import Cut, Entry, as_it_is
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ArgumentError, Message
 
