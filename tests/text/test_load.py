@@ -11,7 +11,7 @@ from tests.text import hub_folders
 from tests.text.hub_folders import Pair
 from tests.text.refusals import refusal
 from transformer_core.errors import CheckpointError
-from transformer_core.text.load import load_foreign, load_tokenizer
+from transformer_core.text.load import has_known_tokenizer, load_foreign, load_tokenizer
 
 
 def test_folders_without_a_tokenizer(tmp_path: Path, folders: dict[str, Path]):
@@ -39,6 +39,17 @@ def test_damaged_folders(folders: dict[str, Path], tmp_path: Path, family: str, 
     for content in (b"", b"[]", whole[: len(whole) // 2]):
         (folder / name).write_bytes(content)
         assert "damaged" in refusal(load_foreign, folder)
+
+
+def test_a_lone_tokenizer_model_is_read_as_that_of_llama(folders: dict[str, Path], tmp_path: Path):
+    shutil.copy(folders["llama"] / "tokenizer.model", tmp_path)
+    expected, actual = load_foreign(folders["llama"]), load_foreign(tmp_path)
+    for text in ("", "Once upon a time", "  two spaces, and über 🙂"):
+        assert actual.encode_for(text, "decoder_only") == expected.encode_for(text, "decoder_only")
+    assert (actual.bos_id, actual.eos_id) == (expected.bos_id, expected.eos_id) == (1, 2)
+    assert has_known_tokenizer(tmp_path)
+    (tmp_path / "tokenizer.model").write_text("IQ== 0\nIg== 1\n")  # of tiktoken
+    assert not has_known_tokenizer(tmp_path)
 
 
 def test_no_code_of_a_folder_is_run(tmp_path: Path):

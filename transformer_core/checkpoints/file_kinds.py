@@ -5,11 +5,12 @@ import struct
 from pathlib import Path, PurePath
 from typing import IO, Literal
 
+from transformer_core.config import MOST_LAYERS
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.reasons import reason
 from transformer_core.text.ids import META
 
-FileKind = Literal["safetensors", "torch", "llm.c", "json"]
+FileKind = Literal["safetensors", "torch", "llm.c", "llama2.c", "json"]
 N_BYTES = 512  # at the beginning of a file, which determine its format
 
 _TORCH = re.compile(
@@ -19,6 +20,7 @@ _TORCH = re.compile(
 )
 
 _LLMC = struct.pack("<i", 20240326)
+LLAMA2C = 0x616B3432  # first number of versions from 1 on; version 0 begins with seven sizes
 _JSON_WEIGHTS = re.compile(  # by the names of microGPT
     rb"\s*\{(\s*\"_vocab|.{0,400}\"(wte|wpe|lm_head|layer\d+\.\w+)\"\s*:\s*\[)", re.DOTALL
 )
@@ -91,11 +93,27 @@ def kind_in(file: IO[bytes]) -> FileKind | None:
         return "torch"
     if head.startswith(_LLMC):
         return "llm.c"
+    if head.startswith(struct.pack("<I", LLAMA2C)) or _begins_with_sizes(head):
+        return "llama2.c"
     if _JSON_WEIGHTS.match(head):
         return "json"
     if head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < 2**32:  # the length of a JSON header
         return "safetensors"
     return None
+
+
+def _begins_with_sizes(head: bytes) -> bool:
+    """Return whether a file begins with the seven sizes of a Llama, as version 0 of llama2.c writes them."""
+    if len(head) < 28:
+        return False
+    width, d_ff, n_layers, n_heads, n_kv_heads, vocab_size, n_positions = struct.unpack("<7i", head[:28])
+    sizes = (width, d_ff, n_layers, n_heads, n_kv_heads, abs(vocab_size), n_positions)
+    return (
+        all(0 < size < 2**20 for size in sizes)
+        and n_layers <= MOST_LAYERS
+        and width % n_heads == 0
+        and n_heads % n_kv_heads == 0
+    )
 
 
 def kind_by_ending(path: PurePath) -> FileKind | None:

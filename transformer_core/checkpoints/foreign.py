@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from transformer_core.checkpoints.bin_files import read_llama2c, read_llmc
 from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign, read_json, refuse_options
 from transformer_core.checkpoints.convert import NO_TYPE
 from transformer_core.checkpoints.file_kinds import weights_kind
@@ -22,7 +23,7 @@ from transformer_core.checkpoints.mapping.rules import MAPPING, shapes_of
 from transformer_core.checkpoints.nearest import unknown_layout
 from transformer_core.checkpoints.options import generation_beside, with_generation
 from transformer_core.checkpoints.pickles import StateDict
-from transformer_core.checkpoints.plain_files import read_json_weights, read_llmc
+from transformer_core.checkpoints.plain_files import read_json_weights
 from transformer_core.checkpoints.tensor_files import (
     ADAPTER,
     OnProgress,
@@ -35,6 +36,8 @@ from transformer_core.checkpoints.wrappers import unwrapped
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.text.interface import Tokenizer
+
+_PLAIN = {"llm.c": read_llmc, "llama2.c": read_llama2c, "json": read_json_weights}  # by the kind of file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,12 +133,12 @@ def _settings_of(theirs: nn.Module, names: Iterable[str]) -> dict[str, Any]:
         theirs: the model.
         names: of the options of its layout, besides those of ModelConfig.
     """
-    settings = getattr(theirs, "config", getattr(theirs, "cfg", None))
+    settings = next((own for name in ("config", "cfg", "params") if (own := getattr(theirs, name, None))), None)
     values = settings if isinstance(settings, Mapping) else getattr(settings, "__dict__", {})
     known = {*ModelConfig.__dataclass_fields__, *names}
     options = {name: values[name] for name in known if isinstance(values.get(name), bool | int | float | str)}
     for name, module in theirs.named_modules():
-        if isinstance(module, nn.GELU) and ".mlp." in name:
+        if isinstance(module, nn.GELU) and (".mlp." in name or ".ffwd." in name):
             return {"activation": "gelu_tanh" if module.approximate == "tanh" else "gelu", **options}
     return options
 
@@ -173,7 +176,7 @@ def read_saved(
     elif kind == "torch":
         files = StateDict.read(paths, on_progress=on_progress, what=what)
     else:
-        files = read_llmc(paths[0]) if kind == "llm.c" else read_json_weights(paths[0])
+        files = _PLAIN[kind](paths[0])
     config = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
     other = files.other_content if isinstance(files, StateDict) else {}
     return SavedModel(folder=folder, paths=tuple(paths), config=config, other=other, weights=files), files

@@ -65,7 +65,7 @@ class Question:
 class Convention:
     """A value that is not in the files, but that models of this layout have by convention."""
 
-    option: str  # a field of ModelConfig
+    option: str  # a field of ModelConfig, or a choice of the layout
     value: Choice
     note: Message  # says which convention was used
     others: tuple[Choice, ...] = ()  # usual values of other models of this layout
@@ -139,6 +139,7 @@ class Layout:
     settings: Callable[[SavedModel], Mapping[str, Any]] = lambda saved: saved.config  # its own options in the files
     ignored: tuple[Ignored, ...] = ()
     described_in: str = ""  # its file of options, if any; a config.json beside it is another program's
+    choices: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)  # options that change only the weights
 
     @cached_property
     def family(self) -> Family:
@@ -160,7 +161,7 @@ def describe(
     Args:
         layout: which has recognized it.
         saved: the model, with its tensors by the keys of the layout.
-        options: fields of ModelConfig, which take precedence over all others.
+        options: fields of ModelConfig and choices of the layout, which take precedence over all others.
         where: name of the model in messages.
 
     Raises:
@@ -169,17 +170,19 @@ def describe(
     """
     given = {**_in_our_names(layout, layout.settings(saved), where), **options}
     try:
-        ModelConfig.check_names(options)
+        ModelConfig.check_names(name for name in options if name not in layout.choices)
         check_values(ModelConfig, given)
+        _check_choices(layout, given)
         description = _described(layout, saved, given, where)
         by_convention = [convention for convention in description.conventions if convention.option not in given]
         if open_questions := [question for question in description.questions if question.option not in given]:
             raise _undecided(layout, open_questions, by_convention, where)
-        fields = {
+        values = {
             **description.fields,
             **{convention.option: convention.value for convention in by_convention},
             **given,
         }
+        fields = {name: value for name, value in values.items() if name not in layout.choices}
         ModelConfig.from_dict(fields)
     except ConfigError as error:
         raise CheckpointError(
@@ -209,10 +212,21 @@ def _described(layout: Layout, saved: SavedModel, given: Mapping[str, Any], wher
         ) from error
 
 
+def _check_choices(layout: Layout, given: Mapping[str, Any]) -> None:
+    for name, choices in layout.choices.items():
+        if name in given and given[name] not in choices:
+            raise ConfigError(
+                "{name} must be one of {choices}; got {value!r}",
+                name=name,
+                choices=", ".join(map(str, choices)),
+                value=given[name],
+            )
+
+
 def _in_our_names(layout: Layout, settings: Mapping[str, Any], where: str | Message) -> dict[str, Any]:
     """Return the fields of ModelConfig in the options of a program; unknown ones are refused as in `Options`."""
     options = Options(settings, where=where)
-    ours = {name: name for name in ModelConfig.__dataclass_fields__} | dict(layout.names)
+    ours = {name: name for name in (*ModelConfig.__dataclass_fields__, *layout.choices)} | dict(layout.names)
     options.idle(*ours)
     options.finish()
     fields = {ours[name]: value for name, value in settings.items() if ours.get(name) and value is not None}

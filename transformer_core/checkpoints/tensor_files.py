@@ -39,6 +39,7 @@ _NO_WEIGHTS = re.compile(  # of trainers, nanochat and LitGPT
     r"|.+\.lora"
 )
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<i>\d{5})-of-(?P<n>\d{5})(?P<ending>\.\w+)")
+_PARALLEL = "consolidated.[0-9][0-9].pth"  # Meta's Llama, cut for several GPUs
 _STEP = re.compile(r"checkpoint-(\d{1,12})")  # folders written by the `transformers` Trainer
 _MOST_LISTED = 1000  # most files checked per folder
 
@@ -247,14 +248,28 @@ def with_other_parts(path: Path) -> list[Path]:
     """Return a weight file, together with the other parts if its name marks it as one of several.
 
     Raises:
-        CheckpointError: a part is missing.
+        CheckpointError: a part is missing, or the parts contain pieces of tensors.
     """
     match = _SHARD.fullmatch(path.name)
     if match is None:
+        _refuse_pieces(path)
         return [path]
     names = [f"{match['stem']}-{i:05}-of-{match['n']}{match['ending']}" for i in range(1, int(match["n"]) + 1)]
     _refuse_missing(path.parent, names)
     return [path.with_name(name) for name in names]
+
+
+def _refuse_pieces(path: Path) -> None:
+    """Check that a file does not contain pieces of tensors, whose others are in the files next to it."""
+    names = sorted(other.name for other in islice(path.parent.glob(_PARALLEL), _MOST_LISTED))
+    if path.name in names and len(names) > 1:
+        raise CheckpointError(
+            "{folder} contains one model cut into {n} files for as many GPUs, {files}, which are not joined here; "
+            "choose the version of this model for the transformers library",
+            folder=path.parent,
+            n=len(names),
+            files=", ".join(names[:4]) + (" …" if len(names) > 4 else ""),
+        )
 
 
 def only_pickles(where: str | Message, pickle: str) -> Message:

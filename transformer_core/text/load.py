@@ -25,12 +25,14 @@ _USUAL = {
     "mask": ("<mask>", "[MASK]"),
 }
 
+PIECES = "tokenizer.model"  # of sentencepiece, or, in Llama 3, of tiktoken
+
 # The files of older families, before tokenizer.json; transformers reads them.
 _OLDER_LAYOUTS = (
     ("vocab.json", "merges.txt"),
     ("vocab.txt",),
     ("spiece.model",),
-    ("tokenizer.model",),
+    (PIECES,),
     ("sentencepiece.bpe.model",),
 )
 _MARIAN = ("source.spm", "target.spm", "vocab.json")
@@ -101,7 +103,16 @@ def has_tokenizer(folder: Path) -> bool:
 
 def has_known_tokenizer(folder: Path) -> bool:
     """Return whether a folder contains all files of a supported tokenizer; other programs name files similarly."""
-    return any(_has(folder, layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN, (META,)))
+    layouts = (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN, (META,))
+    return any(_has(folder, layout) for layout in layouts if layout != (PIECES,) or _is_sentencepiece(folder / PIECES))
+
+
+def _is_sentencepiece(path: Path) -> bool:
+    """Return whether a file begins as one of sentencepiece: with its first piece."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(1) == b"\n"
 
 
 def tokenizer_files(folder: Path) -> Iterator[Path]:
@@ -167,13 +178,17 @@ def _load_fast(folder: Path) -> ForeignTokenizer:
 
 
 def _load_older(folder: Path) -> ForeignTokenizer:
-    """Read an older layout with transformers."""
-    from transformers import AutoTokenizer
+    """Read an older layout with transformers; one that nothing describes as that of Llama."""
+    from transformers import AutoTokenizer, LlamaTokenizer
 
+    is_described = any((folder / name).is_file() for name in ("config.json", "tokenizer_config.json"))
+    of_llama = not is_described and _has(folder, (PIECES,))
+    kind: Any = LlamaTokenizer if of_llama else AutoTokenizer
+    options = {"add_bos_token": True} if of_llama else {}
     try:
         if any(path.stat().st_size == 0 for path in folder.glob("*.model")):  # would be read as an empty vocabulary
             raise ValueError("an empty file")
-        theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        theirs = kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
         backend = Backend.from_str(theirs.backend_tokenizer.to_str())
     except Exception as error:  # transformers may raise any exception for damaged files
         raise CheckpointError(

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import transformer_core as tc
+from tests.checkpoints.further_programs import llama
 from tests.checkpoints.programs import llmc, microgpt, nanochat
 from tests.checkpoints.programs_with_options import litgpt, transformer_lens
 from tests.checkpoints.test_pickles import Hostile
@@ -47,6 +48,34 @@ def test_headers_of_llmc(tmp_path: Path):
     for damaged in (content[:-4], content[:100], content + b"1234"):
         path.write_bytes(damaged)
         refused(path, "its size does not match its header")
+
+
+def test_headers_of_llama2c(tmp_path: Path):
+    for kind, places in (("version 1", ((1, 2), (2, -1), (4, 2**31 - 1), (9, 0))), ("legacy", ((0, 52), (5, 61)))):
+        path, _, _ = llama(tmp_path, kind=kind)
+        content = path.read_bytes()
+        for place, value in places:
+            path.write_bytes(content[: 4 * place] + struct.pack("<i", value) + content[4 * place + 4 :])
+            refused(path, "of version 2, whose weights" if (place, value) == (1, 2) else "does not match its header")
+        for damaged in (content[:-4], content[:100], content + b"1234"):
+            path.write_bytes(damaged)
+            refused(path, "its size does not match its header")
+
+
+def test_options_of_llama(tmp_path: Path):
+    path, _, _ = llama(tmp_path, kind="meta")
+    params = json.loads((tmp_path / "params.json").read_text())
+    for changed, match in (
+        ({"n_heads": "x"}, "n_heads must be a whole number"),
+        ({"rope_theta": -1}, "rotary_base must be"),
+        ({"moe": {"num_experts": 8}}, "moe = .* is not supported"),
+        ({"n_heads": 5}, "must be divisible by n_kv_heads"),
+    ):
+        (tmp_path / "params.json").write_text(json.dumps({**params, **changed}))
+        refused(path, match)
+    (tmp_path / "consolidated.01.pth").write_bytes(path.read_bytes())
+    for place in (path, tmp_path):
+        refused(place, "one model cut into 2 files for as many GPUs")
 
 
 def test_descriptions_beside_the_weights(tmp_path: Path):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.checkpoints import programs_with_options
+from tests.checkpoints import further_programs
 from tests.checkpoints.programs import VOCAB, WIDTH, microgpt, nanochat
 from tests.checkpoints.test_pickles import Hostile
 from transformer_core.checkpoints.convert import family_of
@@ -27,7 +27,7 @@ def one_seed() -> None:
     torch.manual_seed(0)
 
 
-CASES = programs_with_options.CASES  # and those of the other programs
+CASES = further_programs.CASES  # and those of the other programs
 
 
 @pytest.mark.parametrize("name", CASES)

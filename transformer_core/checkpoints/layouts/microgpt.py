@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from transformer_core.checkpoints.characters import characters_in
 from transformer_core.checkpoints.entries import Entry, embeddings
 from transformer_core.checkpoints.layout import (
     DECODER_ONLY,
@@ -21,7 +22,6 @@ from transformer_core.checkpoints.layout import (
 )
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
-from transformer_core.text.ids import CharacterTokenizer
 
 N_HEADS = 4
 _ONES = "gain of 1"
@@ -49,7 +49,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     """
     weights = saved.weights
     vocab_size, d_model = weights["wte"].shape
-    tokenizer = _tokenizer(saved.other, vocab_size)
+    tokenizer = characters_in(saved.other, vocab_size)
     conventions: list[Convention] = []
     questions = [
         Question(
@@ -97,22 +97,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         weights=Computed(weights, {_ONES: lambda: torch.ones(d_model)}),
         tokenizer=tokenizer,
     )
-
-
-def _tokenizer(content: Mapping[str, Any], vocab_size: int) -> CharacterTokenizer | None:
-    """Return the tokenizer of a list of characters; the token that begins texts is not one of them, or is longer."""
-    vocabulary = next((content[name] for name in ("_vocab", "vocab", "uchars", "chars") if name in content), None)
-    if not isinstance(vocabulary, list) or not all(isinstance(token, str) for token in vocabulary):
-        return None
-    characters = dict(enumerate(vocabulary))
-    longer = [i for i, token in characters.items() if len(token) != 1]
-    if len(vocabulary) == vocab_size - 1:
-        longer.append(vocab_size - 1)
-    try:
-        tokenizer = CharacterTokenizer(characters | dict.fromkeys(longer, ""), bos_id=longer[0] if longer else None)
-    except ValueError:
-        return None
-    return tokenizer if tokenizer.vocab_size == vocab_size else None
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:

@@ -3,7 +3,7 @@
 The book defines its configuration in code; as a config.json next to the weights, it takes precedence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -100,7 +100,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         conventions=[usual_heads(d_model, usual, "GPTModel")] if usual else (),
         questions=() if usual else [heads_question(d_model)],
         notes=notes,
-        weights=_with_biases(weights),
+        weights=with_biases(weights, (".W_query.weight", ".W_key.weight", ".W_value.weight")),
     )
 
 
@@ -113,14 +113,18 @@ def output_of(weights: Mapping[str, Tensor]) -> tuple[dict[str, Any], list[Messa
     ]
 
 
-def _with_biases(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """Return the weights, with biases of zero for queries, keys and values if they have none."""
+def with_biases(weights: Mapping[str, Tensor], ends: Sequence[str]) -> Mapping[str, Tensor]:
+    """Return the weights, with biases of zero for linear layers without one; `ends` are the ends of their keys."""
     biases = {
-        f"{key.removesuffix('weight')}bias": partial(torch.zeros, weights[key].shape[0])
+        f"{key.removesuffix('weight')}bias": partial(_zeros, weights, key)
         for key in weights
-        if key.endswith((".W_query.weight", ".W_key.weight", ".W_value.weight"))
+        if key.endswith(tuple(ends))
     }
     return Computed(weights, {key: bias for key, bias in biases.items() if key not in weights})
+
+
+def _zeros(weights: Mapping[str, Tensor], key: str) -> Tensor:
+    return torch.zeros(weights[key].shape[0])
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
