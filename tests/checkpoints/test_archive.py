@@ -16,7 +16,7 @@ from safetensors.torch import save
 
 import transformer_core as tc
 from tests.german import in_german
-from transformer_core.checkpoints import archive
+from transformer_core.checkpoints import archive, archive_files
 from transformer_core.errors import CheckpointError
 
 TEXTS = ["the cat sees the dog", "a dog"]
@@ -156,7 +156,7 @@ def test_a_file_that_is_larger_than_it_says(ours: Path, tmp_path: Path):
 
 def test_as_large_and_as_many_as_may_be(ours: Path, tmp_path: Path):
     files = files_of(ours)
-    files |= {f"{i}.json": b"{}" for i in range(archive.MAX_FILES - len(files))}
+    files |= {f"{i}.json": b"{}" for i in range(archive_files.MAX_FILES - len(files))}
     n_bytes = sum(map(len, files.values()))
     assert "more than the" in refusal(zipped(files), tmp_path / "new", max_bytes=n_bytes - 1)
     archive.unpack(zipped(files), tmp_path / "new", max_bytes=n_bytes)
@@ -167,7 +167,7 @@ def test_as_large_and_as_many_as_may_be(ours: Path, tmp_path: Path):
 
 
 def test_too_many_files(ours: Path, tmp_path: Path):
-    some = {f"{i}.json": b"" for i in range(archive.MAX_FILES - len(files_of(ours)) + 1)}
+    some = {f"{i}.json": b"" for i in range(archive_files.MAX_FILES - len(files_of(ours)) + 1)}
     assert "but a model has at most 60" in refusal(zipped(files_of(ours) | some), tmp_path / "new")
     endless = {f"{i:0100d}.txt": b"" for i in range(8_000)}
     assert "far more files" in refusal(zipped(files_of(ours) | endless), tmp_path / "new")
@@ -240,6 +240,6 @@ def test_a_foreign_configuration_without_bounds(folder_of: Callable[[str], Path]
 @pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "source.spm", "tokenizer.model", "vocab.json"])
 def test_a_file_that_is_read_whole_has_a_limit(name: str, ours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     content = b"0" * 20_000  # a thousandth when packed
-    monkeypatch.setattr(archive, "MAX_READ_WHOLE", len(content) - 1)
+    monkeypatch.setattr(archive_files, "MAX_READ_WHOLE", len(content) - 1)
     files = {"config.json": (ours / "config.json").read_bytes(), name: content}
     assert f"{name} takes 20 KiB, too much" in refusal(zipped(files), tmp_path / "new")
