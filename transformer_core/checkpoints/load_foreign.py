@@ -10,7 +10,8 @@ from torch import nn
 
 from transformer_core.checkpoints.adapter import MERGED, Adapter, Merged, is_adapter, read_adapter
 from transformer_core.checkpoints.checkpoint import CONFIG, OnNote, is_foreign, refuse_other_tokenizer
-from transformer_core.checkpoints.convert import KeysError, convert, family_of
+from transformer_core.checkpoints.convert import convert, family_of
+from transformer_core.checkpoints.family_tensors import KeysError
 from transformer_core.checkpoints.file_kinds import refuse_not_fetched
 from transformer_core.checkpoints.foreign import open_foreign, open_module
 from transformer_core.checkpoints.layout import LAYOUT

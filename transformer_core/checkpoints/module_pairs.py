@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transformer_core.checkpoints.convert import FamilyTensors, family_of
+from transformer_core.checkpoints.convert import family_of
 from transformer_core.checkpoints.entries import Entry, as_it_is
 from transformer_core.checkpoints.family import Family
+from transformer_core.checkpoints.family_tensors import FamilyTensors
 from transformer_core.checkpoints.foreign import open_module
 from transformer_core.errors import CheckpointError
 from transformer_core.model.norms import LayerNorm, RMSNorm
