@@ -14,7 +14,7 @@ import { FIGURES, makeCells } from "./cells.js";
 import { draw, makeLegend } from "./drawing.js";
 import { loadPlotly } from "./plotly.js";
 import { watchClicks } from "./preview.js";
-import { makeSaving } from "./save.js";
+import { makeSaving, takeFiles } from "./save.js";
 
 const UNLOADED = say("The chart library did not load. Please reload the page.");
 
@@ -28,6 +28,7 @@ function update(view, data, send) {
   const { root } = view;
   view.send = send;
   view.data = data;
+  takeFiles(view.saving);
   root.classList.toggle("low", data.height !== null);
   root.style.height = data.height === null ? "" : `${data.height}px`;
   if (window.Plotly) draw(view); // now: a promise would wait until React has drawn the rest of the page

@@ -12,6 +12,7 @@ import { leaving } from "../kit/mount.js";
 import { draw } from "./drawing.js";
 import { layOut } from "./layout.js";
 import { CONFIG } from "./plotly.js";
+import { updateSaving } from "./save.js";
 
 const [TOP, NOT_FINITE, FORBIDDEN] = [253, 254, 255]; // levels of weight 1, of NaN, and where the mask allows no cell
 
@@ -50,4 +51,5 @@ function preview(view, { attention, layer, head, rows, columns, levels, step = v
   layOut(figure, view.plot.clientWidth, view.plot.clientHeight);
   view.drawn = null; // whatever comes next is drawn
   Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
+  updateSaving(view.saving);
 }

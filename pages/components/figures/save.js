@@ -103,26 +103,34 @@ function close(saving) {
 }
 
 function ask(saving) {
-  const { data } = saving.view;
-  saving.files = null;
-  saving.figure = data.figure;
+  take(saving, null);
   saving.asked = Date.now();
   saving.view.send("open", saving.asked);
-  showSaving(saving);
+}
+
+function take(saving, files) {
+  const { name, figure } = saving.view.data;
+  Object.assign(saving, { files, name, figure }); // whose files they are
+  showKinds(saving);
+}
+
+export function takeFiles(saving) {
+  // As data arrives, drawn or not: an answer comes once, and files of a former figure must not be saved as this one's.
+  const { data } = saving.view;
+  if (data.files && data.answers === saving.asked) return take(saving, data.files);
+  if (data.figure === saving.figure && data.name === saving.name) return undefined;
+  return saving.menu.hidden ? take(saving, null) : ask(saving);
 }
 
 export function updateSaving(saving) {
-  // After each drawing.
-  const { data } = saving.view;
+  // After each drawing, of a preview too.
   saving.whole.hidden = isWhole(saving.view);
-  if (data.files && data.answers === saving.asked) saving.files = data.files;
-  else if (!saving.menu.hidden && data.figure !== saving.figure) return ask(saving);
-  showSaving(saving);
+  showKinds(saving);
 }
 
-function showSaving(saving) {
-  for (const { kind, item } of saving.buttons) {
-    item.disabled = Boolean(kind.isServers) && !saving.files;
+function showKinds({ view, files, buttons }) {
+  for (const { kind, item } of buttons) {
+    item.disabled = !view.drawn || (Boolean(kind.isServers) && !files); // over a preview, the data is not what is seen
     item.lastChild.textContent = item.disabled ? "…" : kind.words;
   }
 }

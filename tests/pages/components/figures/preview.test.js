@@ -47,12 +47,16 @@ test("another head is drawn at once, cell by cell, without words and numbers of 
 test("the numbers of the head replace its picture, and the one before comes back where it is clicked again", async () => {
   const one = await drawn(show, figure(), { preview: preview() });
   const n = () => of("react", one).length;
+  const isSaved = () => one.findAll(".kind").some(({ disabled }) => !disabled);
   shownHead.send(head("encoder", 0, 1)); // which is there
   assert.equal(n(), 1);
+  assert.ok(isSaved());
   shownHead.send(head("encoder", 0, 2));
   assert.equal(n(), 2);
+  assert.ok(!isSaved()); // the file would have the numbers of the one before
   shownHead.send(head("encoder", 0, 1));
   assert.equal(n(), 3);
+  assert.ok(isSaved());
   assert.equal(one.last().layout.title.text, "<b>one</b>");
   shownHead.send(head("encoder", 1, 1));
   await one.update(figure(), { preview: preview({ layer: 1 }) }); // the same picture, whose numbers came

@@ -5,8 +5,8 @@ import { Blob } from "node:buffer";
 import { test } from "node:test";
 import { inflateRawSync } from "node:zlib";
 
-import { announced, point, press, setTheme } from "../../dom.js";
-import { calls, drawn, heatmap } from "./plotly.js";
+import { announced, place, point, press, setTheme } from "../../dom.js";
+import { calls, drawn, heatmap, SIZE } from "./plotly.js";
 import show from "../../../../pages/components/figures/figure.js";
 
 globalThis.Blob = Blob;
@@ -68,6 +68,26 @@ test("while it is open another figure has its numbers requested again, and they 
   opener.click();
   await figure.update(heatmap({ title: { text: "three" } }));
   assert.equal(figure.told.length, 2); // it is closed
+});
+
+test("files are of the figure that they came with, though the menu opened over the one before", async () => {
+  const figure = await drawn(show, heatmap());
+  const { kind, opener } = partsOf(figure);
+  opener.click();
+  const two = heatmap({ title: { text: "two" } });
+  await figure.update(two, { ...answer(figure), name: "two" });
+  assert.ok(!kind("CSV").disabled);
+  await settled();
+  await figure.update(heatmap()); // Back
+  assert.ok(kind("CSV").disabled);
+  await figure.update(heatmap(), answer(figure));
+  assert.ok(!kind("CSV").disabled);
+  place(figure.plot, { ...SIZE, width: 0 }); // not seen, so not drawn
+  await figure.update(two, { name: "two" });
+  assert.ok(kind("CSV").disabled);
+  await figure.update(two, { ...answer(figure), name: "two" });
+  await figure.update(two, { name: "two" }); // a run for something else
+  assert.ok(!kind("CSV").disabled);
 });
 
 test("it closes by Escape, which nobody else hears then, by a press elsewhere, and when the focus goes", async () => {
