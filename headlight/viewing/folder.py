@@ -6,7 +6,9 @@ that name code, other models or programs are removed or refused.
 
 import re
 import shutil
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,7 @@ _COUNTS = re.compile(
 )
 _MOST, _MOST_TOGETHER = 2_000, 100_000  # of layers, experts, and other parts; of experts in all layers
 _SLACK = 1 << 26  # numbers that a file may lack, such as masks and tied weights
+_loading = threading.Lock()  # from_pretrained replaces methods of classes meanwhile
 
 
 def write_viewed(source: Path, new: Path, name: str, unsupported: UnsupportedModelError) -> dict[str, Any]:
@@ -61,8 +64,33 @@ def write_viewed(source: Path, new: Path, name: str, unsupported: UnsupportedMod
         CheckpointError: neither does transformers; or its weights are not safetensors or do not fit the configuration;
             or its patterns cannot be shown.
     """
-    try:
+    with _explained(unsupported):
         return _write(source, new, name)
+
+
+def refuse_unviewable(values: Mapping[str, Any], unsupported: UnsupportedModelError) -> None:
+    """Check that a model may be viewed, before its weights are downloaded; for `find`.
+
+    Args:
+        values: the object in its config.json.
+        unsupported: why the core does not compute the model.
+
+    Raises:
+        CheckpointError: the installed transformers does not have its model_type, or it needs other programs or models.
+    """
+    import transformers
+
+    with _explained(unsupported):
+        model_type = dict(_safe(values)).get("model_type")
+        if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
+            raise CheckpointError("the installed transformers library has no such model")
+
+
+@contextmanager
+def _explained(unsupported: UnsupportedModelError) -> Iterator[None]:
+    """Add to errors why the core does not compute the model."""
+    try:
+        yield
     except HeadlightError as error:
         raise CheckpointError(
             "{unsupported}; nor can it be viewed: {error}", unsupported=unsupported, error=error
@@ -163,33 +191,34 @@ def _load(folder: Path, device: str | torch.device, dtype: torch.dtype) -> Any:
             needed=in_words(needed),
             room=in_words(room),
         )
-    verbosity, has_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        config = transformers.CONFIG_MAPPING[values["model_type"]].from_dict(values)
-        kind = _class_of(config, values)
-        _refuse_other_size(kind, config, n_stored, len(files))
-        theirs, loaded = kind.from_pretrained(
-            folder,
-            config=config,
-            dtype=dtype,
-            attn_implementation="eager",
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            output_loading_info=True,
-        )
-    except HeadlightError:
-        raise
-    except Exception as error:  # of any model, for any configuration
-        raise CheckpointError(
-            "transformers cannot load it ({error:.300})", error=str(reason(error)) or type(error).__name__
-        ) from error
-    finally:
-        logging.set_verbosity(verbosity)
-        if has_bars:
-            logging.enable_progress_bar()
+    with _loading:
+        verbosity, has_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            config = transformers.CONFIG_MAPPING[values["model_type"]].from_dict(values)
+            kind = _class_of(config, values)
+            _refuse_other_size(kind, config, n_stored, len(files))
+            theirs, loaded = kind.from_pretrained(
+                folder,
+                config=config,
+                dtype=dtype,
+                attn_implementation="eager",
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
+        except HeadlightError:
+            raise
+        except Exception as error:  # of any model, for any configuration
+            raise CheckpointError(
+                "transformers cannot load it ({error:.300})", error=str(reason(error)) or type(error).__name__
+            ) from error
+        finally:
+            logging.set_verbosity(verbosity)
+            if has_bars:
+                logging.enable_progress_bar()
     if lacking := sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]])):
         raise CheckpointError("its files lack {name} for {kind}", name=lacking[0], kind=kind.__name__)
     return theirs.to(home).eval()

@@ -138,7 +138,7 @@ def test_the_draft_of_an_unknown_layout_takes_over_what_fits(folder_of: FolderOf
     text = draft(error.value.shapes, error.value.nearest)
     assert "transformer.h.*.mlp.c_fc.weight = decoder.blocks.*.mlp.up.weight T" in text
     assert "transformer.h.*.attn.c_attn.weight = decoder.blocks.*.self_attn.{q,k,v}.weight T" in text
-    assert "transformer.last.weight = decoder.ln_final.weight  # by its shape; please check" in text
+    assert "transformer.last.weight = decoder.ln_final.weight  # by shape; check" in text
     options = {"mapping": text, "n_heads": 3, "norm_position": "pre", "activation": "gelu_tanh", "pad_id": 0}
     tokens = foreign.batch("gpt2")
     ours, _ = tc.load(tmp_path / "mine.safetensors", options=options)

@@ -12,19 +12,21 @@ def show() -> None:
         if not folded.open:
             return
         families, programs = names()
-        prose.small(say("Models of the transformers library, by their model_type:"))
-        prose.small(", ".join(families))
+        _listed(say("Models of the transformers library, by their model_type"), families)
         prose.small(
-            say("Other text models that transformers can run open for viewing: attention and predictions only.")
+            say("Other text models of transformers can be imported for viewing: attention and predictions only.")
         )
-        prose.small(say("Checkpoints of other programs, recognized by the names of their weights:"))
-        prose.small(", ".join(programs))
+        _listed(say("Checkpoints of other programs, recognized by the names of their weights"), programs)
         prose.small(
             say(
                 "Weights as safetensors or as files of torch.save, with a tokenizer or without. Other names of weights "
                 "can be described in a mapping. No code of a model is run."
             )
         )
+
+
+def _listed(title: str, names: list[str]) -> None:
+    prose.html("<p class='hl-small'><b>{}</b><br>{}</p>", title, ", ".join(names))
 
 
 def names() -> tuple[list[str], list[str]]:

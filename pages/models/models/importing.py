@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.language import say, say_message
 from pages.models import model_store
@@ -32,11 +33,12 @@ def show() -> None:
     prose.subheading(say("Import a model"))
     if note := state.MODELS_NOTE.pop():
         prose.info(note, icon=":material/check:")
+    place = st.empty()  # of the progress, and of an error
     planned: ImportRequest | None = _REQUEST.pop()
     request = _decide(*PENDING.value) if PENDING.value else _with_options(_choose())
     formats.show()
     if request := request or planned:
-        _run(request)
+        _run(request, place)
 
 
 def _choose() -> ImportRequest | None:
@@ -62,7 +64,8 @@ def _with_options(request: ImportRequest | None) -> ImportRequest | None:
         _OPTIONS.text_area(
             say("One per line, such as n_heads = 12 or activation = gelu_tanh"),
             help=say(
-                "For models without a config.json: values that replace the usual ones, which the notes on a model name."
+                "For models without a config.json: values that replace assumed ones. The notes on a model list what "
+                "was assumed."
             ),
             height=100,
             max_chars=1000,
@@ -119,12 +122,11 @@ def bring_in(source: str) -> None:
     PENDING.pop()
 
 
-def _run(request: ImportRequest) -> None:
+def _run(request: ImportRequest, place: DeltaGenerator) -> None:
     """Import a model while showing the progress, and choose it; or show why this failed, or what is open."""
     from transformer_core.checkpoints.layout import UndecidedError
     from transformer_core.checkpoints.nearest import UnknownLayoutError
 
-    place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center", key="hl-import-progress"):
         bar = st.progress(0.0, text=say("Looking for the model …"))
         st.button(say("Cancel"), key="import-cancel", on_click=_note_cancelled)
@@ -146,8 +148,8 @@ def _run(request: ImportRequest) -> None:
         _forget_files()
         st.rerun()
     except HeadlightError as error:
-        place.empty()
-        prose.warning(say("This model could not be imported: {error}.", error=error))
+        with place.container():
+            prose.warning(say("This model could not be imported: {error}.", error=error))
         return
     PENDING.pop()
     _OPTIONS.pop()

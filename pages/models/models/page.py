@@ -31,7 +31,8 @@ def page() -> None:
     if cards and chosen is None:  # its folder was deleted a moment ago
         st.rerun()
     with st.container(key="hl-models"):
-        left, right = st.columns([5, 7], gap="medium")
+        # a form, such as that of a mapping, needs room
+        left, right = st.columns([7, 5] if importing.PENDING.value else [5, 7], gap="medium")
     with left:
         choose(cards, chosen)
         importing.show()

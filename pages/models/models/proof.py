@@ -83,18 +83,18 @@ def show(card: ModelCard) -> None:
         name = str(source.get("name", "")) if isinstance(source, dict) else ""
         prose.small(
             say(
-                "These lines run the original program with its own weights beside Headlight, on the same tokens, and "
-                "print the largest difference at each site, in the order of the forward pass."
+                "This code runs the original model and Headlight’s on the same tokens, and prints the largest "
+                "difference at each site, in the order of the forward pass."
             )
         )
         code = lines(card.path, name, str(values.get("format", "")), card.config, _base(card.path))
         st.code(code, language="python", wrap_lines=True)
-        prose.small(say("They print, for example:"))
+        prose.small(say("Example output:"))
         st.code(_PRINTED.format(stack="encoder" if card.config.has_encoder else "decoder"), language=None)
         prose.small(
             say(
-                "If any values differ, the last line names the first site where they do. Run the lines in the folder "
-                "of the original program, with the Python that runs Headlight."
+                "If values differ, the last line names the first site where they do. Run the code in the folder of "
+                "the original program, with the Python environment of Headlight."
             )
         )
 

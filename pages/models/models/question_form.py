@@ -30,8 +30,8 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
     )
     prose.small(
         say(
-            "Its files leave something open. If you do not know it, compare the losses on a text like those that the "
-            "model was trained on: the correct choice has the lowest loss."
+            "The files do not determine every option. If you do not know one, compare the losses on text similar to "
+            "the training data: the correct value has the lowest loss."
         )
     )
     conventions = [convention for convention in error.conventions if convention.others]
@@ -56,7 +56,7 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
                 label_visibility="collapsed",
             )
     if conventions:
-        with st.expander(say("Usual values")):
+        with st.expander(say("Assumed values")):
             for convention in conventions:
                 prose.small(say_message(convention.note))
                 replaced[convention.option].selectbox(
@@ -64,7 +64,7 @@ def show(request: ImportRequest, error: UndecidedError, discard: Callable[[], An
                 )
     others = {one.option: value for one in conventions if (value := replaced[one.option].value) != one.value}
     _TEXT.text_area(
-        say("A text like those in training"),
+        say("Text similar to the training data"),
         height=100,
         help=say("For a model that transforms one text into another: a source, a tab and a target on each line."),
     )
@@ -94,7 +94,7 @@ def _measure(request: ImportRequest, answers: Mapping[str, Kept], others: Mappin
         prose.warning(say("Type a text first."))
         return
     try:
-        with st.spinner(say("Running the model with each choice …"), show_time=True):
+        with st.spinner(say("Computing the loss with each value …"), show_time=True):
             losses = replace(request, options={**request.options, **others}).losses(text)
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
@@ -117,7 +117,7 @@ def _draw_losses(losses: list[CandidateLoss], options: list[str]) -> None:
         elif place:
             rows.append(("", prose.each("<td>{}</td>", [*values, localized(candidate.loss, ".3f")])))
         else:
-            lowest = say("{loss:.3f} – the lowest", loss=candidate.loss)
+            lowest = say("{loss:.3f} (lowest)", loss=candidate.loss)
             rows.append(("hl-lowest", prose.each("<td>{}</td>", [*values, lowest])))
     heads = [*options, say("loss (nats per token)")]
     prose.html("{}", prose.table(heads, prose.each("<tr class='{}'>{}</tr>", rows), "hl-losses"))

@@ -1,7 +1,9 @@
 """Folders of models that transformers computes: written, loaded, read like our own, and refused if unsafe."""
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,11 @@ import transformers
 import headlight as hl
 import transformer_core as tc
 from headlight.viewing.eager import eager_attention
-from headlight.viewing.folder import is_viewed, load_for_viewing, write_viewed
+from headlight.viewing.folder import is_viewed, load_for_viewing, refuse_unviewable, write_viewed
 from tests.headlight.viewing.test_reading import HYBRID, T5, TEXT, small
 from tests.small_bert import save_small_bert
 from transformer_core.checkpoints.bring_in import bring_in
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 
 MOE = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 8, "num_key_value_heads": 1}
 
@@ -91,6 +93,26 @@ def test_generation_waits_for_a_run_of_another_thread(tmp_path: Path) -> None:
             wait([output], timeout=0.2)
             assert not watched.outputs
         assert len(output.result(timeout=20)) == 2
+
+
+def test_models_are_loaded_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`from_pretrained` switches tying off for all models while it runs; two at a time leave it off."""
+    saved(tmp_path / "theirs", "RoFormer", "ForMaskedLM", TEXT)
+    bring_in(str(tmp_path / "theirs"), tmp_path / "ours", otherwise=write_viewed)
+    kind = transformers.RoFormerForMaskedLM
+    load, running, most = kind.from_pretrained, [], []
+
+    def slow(*args: Any, **options: Any) -> Any:
+        running.append(None)
+        time.sleep(0.1)
+        most.append(len(running))
+        running.pop()
+        return load(*args, **options)
+
+    monkeypatch.setattr(kind, "from_pretrained", slow)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(load_for_viewing, [tmp_path / "ours"] * 2))
+    assert most == [1, 1]
 
 
 @pytest.mark.parametrize("name", ["Qwen3Moe", "RoFormer"])
@@ -171,3 +193,17 @@ def test_models_that_read_no_text_are_for_notebooks(tmp_path: Path) -> None:
     transformers.ViTModel(config).save_pretrained(tmp_path / "theirs")
     with pytest.raises(CheckpointError, match=r"reads images or sounds, not text; hl\.show"):
         bring_in(str(tmp_path / "theirs"), tmp_path / "ours", otherwise=write_viewed)
+
+
+@pytest.mark.parametrize(
+    ("values", "match"),
+    [
+        ({"model_type": "unheard"}, "not supported; nor can it be viewed: the installed transformers library has no"),
+        ({"model_type": ["mixtral"]}, "the installed transformers library has no such model"),
+        ({"model_type": "mixtral", "quantization_config": {"bits": 4}}, "has quantization_config, which needs other"),
+        ({"model_type": "mixtral"}, ""),
+    ],
+)
+def test_a_model_of_the_hub_is_checked_by_its_configuration(values: dict[str, Any], match: str):
+    with pytest.raises(CheckpointError, match=match) if match else nullcontext():
+        refuse_unviewable(values, UnsupportedModelError("it is not supported"))

@@ -31,7 +31,7 @@ def draft(shapes: Shapes, nearest: Nearest | None) -> str:
     used = {*ours.values()}
     for key, name in guesses.items():
         if ours[key] == OPEN and name not in used:
-            ours[key] = f"{name}  # by its shape; please check"
+            ours[key] = f"{name}  # by shape; check"
     lines = [f"{key} = {name}" for key, name in ours.items()]
     return "\n".join([*lines[:MOST_LINES], "", *_names_as_comments()])
 

@@ -196,7 +196,7 @@ def test_what_the_files_leave_open_is_chosen_by_the_loss(place: Path, open_model
     boxes = {box.label: box for box in app.selectbox}
     assert "3" in boxes["n_heads"].options and not app.file_uploader
     assert app.session_state["import-pending"][1].__traceback__ is None, "it would keep the weights"
-    box = next(box for box in app.text_area if box.label == "A text like those in training")
+    box = next(box for box in app.text_area if box.label == "Text similar to the training data")
     app = box.set_value("5 9\t13 60 2 4").run()
     app = click(app, "Compare the losses")
     rows = re.findall(r"<tr class='(.*?)'><td>(.*?)</td>.*?(\d+\.\d+)", words_of(app))
@@ -225,7 +225,7 @@ def test_an_unknown_layout_is_mapped(place: Path, open_models: OpenApp):
     assert "The nearest known layout is nanoGPT" in words_of(app)
     (box,) = [box for box in app.text_area if box.label == "Mapping"]
     assert box.value and "more = ?" in box.value and "replace ? by a name of ours" in words_of(app)
-    assert "transformer.h.*.attn.mix.bias = decoder.blocks.*.self_attn.{q,k,v}.bias  # by its shape" in box.value
+    assert "transformer.h.*.attn.mix.bias = decoder.blocks.*.self_attn.{q,k,v}.bias  # by shape" in box.value
     assert app.button(key="import-mapping-button").disabled
     app = box.set_value(box.value.replace("more = ?", "more = -")).run()
     app = pressed(app, "import-mapping-button")
