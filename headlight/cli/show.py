@@ -65,19 +65,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _loaded(source: str, device: str) -> "tuple[Any, Tokenizer]":
     """Return a model and its tokenizer: ours, or one of the transformers library."""
+    from headlight.viewing.folder import load_for_viewing, refuse_unviewable, write_viewed
     from transformer_core.checkpoints.load import load
     from transformer_core.checkpoints.location import find
 
     with LoadingProgress() as progress:
         notes: list[Message] = []
-        location = find(source, progress.show)
+        location = find(source, progress.show, on_unsupported=refuse_unviewable)
         try:
             loaded: tuple[Any, Tokenizer] = load(
                 location, device=device, on_progress=progress.show, on_note=notes.append
             )
         except UnsupportedModelError as unsupported:
-            from headlight.viewing.folder import load_for_viewing, write_viewed
-
             if not Path(location.folder).is_dir():
                 raise
             with tempfile.TemporaryDirectory(prefix="headlight-") as folder:

@@ -172,14 +172,14 @@ def bring_in(source: str, *, options: Mapping[str, Any] | None = None, on_progre
     Raises:
         HeadlightError: as from `ImportRequest.run`.
     """
-    from headlight.viewing.folder import write_viewed
+    from headlight.viewing.folder import refuse_unviewable, write_viewed
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
     from transformer_core.checkpoints.bring_in import title_of
     from transformer_core.checkpoints.location import find
 
     if owners.is_shared():
         raise CheckpointError("on a shared server, models are imported as files only; its operator can import others")
-    location = find(source, on_progress)
+    location = find(source, on_progress, on_unsupported=refuse_unviewable)
     title = title_of(str(location.name))
     is_of_file = isfile(location.folder) and title == location.folder.name
     with _free_name(Path(title).stem if is_of_file else title) as name:

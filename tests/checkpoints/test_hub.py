@@ -21,6 +21,7 @@ from tests.checkpoints.test_load import add_tokenizer
 from transformer_core.checkpoints.bring_in import bring_in
 from transformer_core.checkpoints.hub import HubId, fetch, fetch_tokenizer
 from transformer_core.checkpoints.hub_errors import explained
+from transformer_core.checkpoints.location import find
 from transformer_core.errors import CheckpointError, Message
 
 FolderOf = Callable[[str], Path]
@@ -191,6 +192,27 @@ def test_an_unsupported_model_is_refused_before_its_weights_come(hub: LocalHub, 
     assert "has no weights (model.safetensors)" in refusal()
     (folder / "config.json").unlink()
     assert "has no config.json" in refusal()
+    assert set(hub.downloads()) == {"config.json"}
+
+
+def test_an_unsupported_model_is_downloaded_for_viewing(hub: LocalHub, folder: Path, tmp_path: Path):
+    values = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(values | {"model_type": "mixtral"}))
+    otherwise = Mock(return_value={"title": "Viewed"})
+    assert bring_in(NAME, tmp_path / "mine", otherwise=otherwise) == {"title": "Viewed"}
+    (place, _, name, error), _ = otherwise.call_args
+    assert {path.name for path in folder.iterdir()} <= {path.name for path in place.iterdir()} and name == NAME
+    assert "'mixtral', which is not supported" in str(error)
+    with pytest.raises(CheckpointError, match="which is not supported"):
+        bring_in(NAME, tmp_path / "mine")
+
+
+def test_a_check_refuses_an_unsupported_model_before_its_weights_come(hub: LocalHub, folder: Path):
+    (folder / "config.json").write_text('{"model_type": "mixtral"}')
+    check = Mock(side_effect=CheckpointError("it cannot be viewed"))
+    with pytest.raises(CheckpointError, match="it cannot be viewed"):
+        find(NAME, on_unsupported=check)
+    assert check.call_args[0][0] == {"model_type": "mixtral"}
     assert set(hub.downloads()) == {"config.json"}
 
 

@@ -65,7 +65,10 @@ def bring_in(
     """
     folder = Path(folder)
     refuse_to_replace(folder)
-    location = source if isinstance(source, ModelLocation) else find(source, on_progress)
+    if isinstance(source, ModelLocation):
+        location = source
+    else:  # a model that is not computed is downloaded for `otherwise`
+        location = find(source, on_progress, on_unsupported=None if otherwise is None else lambda *_: None)
     notes: list[Message] = []
     try:
         try:

@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -34,7 +34,7 @@ from transformer_core.checkpoints.tensor_files import (
     only_pickles,
 )
 from transformer_core.devices import in_words
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 from transformer_core.text.load import has_tokenizer
 
 CONFIG = "config.json"
@@ -53,6 +53,12 @@ _ADDRESS = re.compile(
 _ID = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[^@\s]+))?")
 
 Result = TypeVar("Result")
+
+OnUnsupported = Callable[[Mapping[str, Any], UnsupportedModelError], object]
+"""Called with the object in the config.json of a model that this library does not compute, and the error about it.
+
+It may raise another error; otherwise the model is downloaded.
+"""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,9 @@ class HubId:
         return self.repo if self.revision is None else f"{self.repo}@{self.revision}"
 
 
-def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> tuple[Path, str]:
+def fetch(
+    hub_id: HubId, on_progress: OnProgress | None = None, *, on_unsupported: OnUnsupported | None = None
+) -> tuple[Path, str]:
     """Return the cached folder of a model and its commit, after downloading whatever is missing.
 
     The cached version is used if the Hub cannot be reached.
@@ -85,6 +93,8 @@ def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> tuple[Path, s
     Args:
         hub_id: the model's id.
         on_progress: called in this thread with the downloaded bytes; an exception from it stops the download.
+        on_unsupported: called before the weights of a model of an unsupported family are downloaded; None: it is
+            refused.
 
     Raises:
         CheckpointError: the model does not exist, is not accessible or not supported, or was damaged.
@@ -95,7 +105,7 @@ def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> tuple[Path, s
         if here := _cached(hub_id):
             return here
         raise explained(error, hub_id.repo, hub_id.revision) from error
-    return _Transfer(hub_id, commit, files).run(on_progress)
+    return _Transfer(hub_id, commit, files, on_unsupported).run(on_progress)
 
 
 def look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
@@ -146,8 +156,11 @@ def in_cache(hub_id: HubId, name: str, commit: str) -> Path | None:
 class _Transfer:
     """The download of one model."""
 
-    def __init__(self, hub_id: HubId, commit: str, files: dict[str, RepoSibling]) -> None:
+    def __init__(
+        self, hub_id: HubId, commit: str, files: dict[str, RepoSibling], on_unsupported: OnUnsupported | None
+    ) -> None:
         self._hub_id, self._commit, self._files = hub_id, commit, files  # of this version
+        self._on_unsupported = on_unsupported
         self._done = 0  # bytes of complete files
         self._arrived = 0  # bytes of the current file
         self._is_stopped = threading.Event()
@@ -280,7 +293,12 @@ class _Transfer:
         except (OSError, RecursionError, ValueError):
             return  # reading the folder will report the problem
         if isinstance(values, dict) and ("model_type" in values or "architectures" in values):
-            family_of(values, where=str(self._hub_id))
+            try:
+                family_of(values, where=str(self._hub_id))
+            except UnsupportedModelError as error:
+                if self._on_unsupported is None:
+                    raise
+                self._on_unsupported(values, error)
 
     def _refuse_too_much(self, n_bytes: int) -> None:
         """Check that the disk has enough space."""

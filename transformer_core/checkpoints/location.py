@@ -5,12 +5,16 @@ import os
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.request import url2pathname
 
 from transformer_core.checkpoints.checkpoint import reading_folder
 from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.shipped import shipped_model
+
+if TYPE_CHECKING:
+    from transformer_core.checkpoints.hub import OnUnsupported
 
 _FILE = ("file://localhost/", "file:///")
 _QUOTES = "\"'“”‘’„"
@@ -26,8 +30,13 @@ class ModelLocation:
     commit: str | None = None  # the version of a Hub model
 
 
-def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> ModelLocation:
-    """Return the folder of a model, after downloading it if it is on the Hub; arguments as for `load`.
+def find(
+    source: str | os.PathLike[str],
+    on_progress: OnProgress | None = None,
+    *,
+    on_unsupported: "OnUnsupported | None" = None,
+) -> ModelLocation:
+    """Return the folder of a model, after downloading it if it is on the Hub; arguments as for `load` and `fetch`.
 
     Raises:
         CheckpointError: there is neither such a folder nor such a model on the Hub.
@@ -51,7 +60,7 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
             path=str(folder),
         )
     try:
-        folder, commit = fetch(hub_id, on_progress)
+        folder, commit = fetch(hub_id, on_progress, on_unsupported=on_unsupported)
     except CheckpointError as error:
         if nearest := _nearest_folder(folder):
             raise CheckpointError("{error}; did you mean {nearest}?", error=error, nearest=nearest) from error

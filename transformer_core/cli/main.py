@@ -14,9 +14,8 @@ from transformer_core.reasons import reason
 
 PROGRAM = "python -m transformer_core"
 _VIEWING = (
-    "If the transformers library has this model, its attention can be viewed: save it in a folder with "
-    "save_pretrained, then import the folder on the Models page of the app, or use `headlight show FOLDER TEXT` or "
-    "hl.show(model, tokenizer, text)."
+    "If the transformers library has this model, its attention can be viewed: import it on the Models page of the app, "
+    "or use `headlight show MODEL TEXT` or hl.show(model, tokenizer, text)."
 )
 _MOST_NAMED = 200  # most characters of a path to show
 APP_HELP = (
