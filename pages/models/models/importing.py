@@ -148,7 +148,7 @@ def _run(request: ImportRequest, place: DeltaGenerator) -> None:
         _forget_files()
         st.rerun()
     except HeadlightError as error:
-        with place.container():
+        with place:
             prose.warning(say("This model could not be imported: {error}.", error=error))
         return
     PENDING.pop()
