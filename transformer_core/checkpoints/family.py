@@ -150,9 +150,10 @@ Computed = Callable[[ModelConfig], Mapping[str, Tensor]]
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """One `model_type` of the `transformers` library."""
+    """One `model_type` of the `transformers` library, or the layout of a program."""
 
     model_type: str
+    program: str = ""  # whose layout it is
     read: Callable[[Options], ModelConfig]
     keys: Callable[..., tuple[Entry, ...]]  # of a ModelConfig, and what `beyond_config` returns
     head: str  # key of the output layer's matrix; may be missing if it is tied

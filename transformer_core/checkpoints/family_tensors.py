@@ -97,7 +97,7 @@ class FamilyTensors:
                 f"{name} {tuple(shape)}" for name, shape in zip(entry.names, shapes, strict=True)
             )
             raise CheckpointError(
-                "{where}: {name!r} is {found}, expected {wanted}; the weights belong to another config.json",
+                "{where}: {name!r} is {found}, expected {wanted}; the weights belong to another configuration",
                 where=self._where,
                 name=key,
                 found=tuple(weight.shape),
@@ -197,17 +197,28 @@ class FamilyTensors:
                 "merge_and_unload(), save the result, and import that",
                 where=where,
             )
+        if not missing and family.program:
+            return Message(
+                "{where} contains {name!r}, which is not part of {layout} with the options supported here",
+                where=where,
+                name=unknown[0],
+                layout=family.program,
+            )
         if not missing:
             return Message(
-                "{where} contains {name!r}, a weight that a {family} with this config.json does not "
-                "have; choose another version of the model",
+                "{where} contains {name!r}, which is not part of a {family} model with this config.json; choose "
+                "another version of the model",
                 where=where,
                 name=unknown[0],
                 family=family.model_type,
             )
         nearest = get_close_matches(missing[0], unknown, n=1) or unknown[:1]
         instead = Message(" and contains {name!r}, which is unknown", name=nearest[0]) if nearest else ""
-        if len(missing) == len(self.entries):
+        if family.program:
+            way_out = Message(
+                "the file is incomplete, or its program is not the original {layout}", layout=family.program
+            )
+        elif len(missing) == len(self.entries):
             way_out = Message(
                 "none of its weights has a name used by {family}, so config.json describes another model, or the "
                 "weights were saved under other names",

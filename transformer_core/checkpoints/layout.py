@@ -146,6 +146,7 @@ class Layout:
         """The family whose configuration is already ours."""
         return Family(
             model_type=self.model_type,
+            program=self.name,
             read=lambda options: ModelConfig.from_dict(options.value(_FIELDS)),
             keys=self.keys,
             head=self.head,
