@@ -38,7 +38,7 @@ function backgroundOf(place) {
   }
   const probe = document.createElement("span");
   probe.style.backgroundColor = "var(--vscode-editor-background, Canvas)";
-  place.append(probe);
+  document.body.append(probe); // in `place` it would have no style: the children of a shadow host are not drawn
   const color = getComputedStyle(probe).backgroundColor;
   probe.remove();
   return color;
