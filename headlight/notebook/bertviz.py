@@ -4,12 +4,23 @@ Source of the arguments: Vig 2019, "A Multiscale Visualization of Attention in t
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from headlight.notebook.arrays import ALONE, labels_of, record_of_arrays
 from headlight.notebook.attention_view import AttentionView, Start
 from headlight.viewing.patterns import PatternRecord
 from transformer_core.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Html:
+    """HTML that a notebook displays; used as IPython's `HTML`, without IPython."""
+
+    data: str
+
+    def _repr_html_(self) -> str:
+        return self.data
 
 
 def head_view(
@@ -42,7 +53,7 @@ def head_view(
         encoder_tokens: of an encoder-decoder.
         decoder_tokens: of an encoder-decoder.
         include_layers: the layers to show; None: all.
-        html_action: "view" shows the view; "return" returns it as IPython's HTML.
+        html_action: "view" shows the view, for which it needs IPython; "return" returns its HTML, as `.data`.
 
     Raises:
         ArgumentError: the arguments do not fit each other.
@@ -156,12 +167,12 @@ def _place_of(layer: int, layers: Sequence[int]) -> int:
 def _shown(view: AttentionView, html_action: str) -> Any:
     if html_action not in ("view", "return"):
         raise ArgumentError("html_action is “view” or “return”, not {action}", action=html_action)
+    if html_action == "return":
+        return Html(view._repr_html_())
     try:
-        from IPython.display import HTML, display
+        from IPython.display import display
     except ImportError as error:
         raise ArgumentError(
             "there is no notebook: install IPython, or write a file with hl.show(attentions=..., tokens=...).save(path)"
         ) from error
-    if html_action == "return":
-        return HTML(view._repr_html_())
     return display(view)

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -90,8 +90,17 @@ def test_head_view_begins_with_lines_of_all_heads_of_a_layer():
     assert header["start"]["figure"] == "lines"
     assert [(pin["layer"], pin["head"]) for pin in header["start"]["pinned"]] == [(1, head) for head in range(4)]
     assert header["groups"][0]["border"] == {"query": 2, "key": 2}
-    html = hl.head_view(**ENCODER_DECODER, encoder_tokens=TOKENS, decoder_tokens=list("abcde"), html_action="return")
+
+
+def test_html_is_returned_without_ipython(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    monkeypatch.delitem(sys.modules, "IPython.display")
+    arguments = {**ENCODER_DECODER, "encoder_tokens": TOKENS, "decoder_tokens": list("abcde")}
+    html = hl.head_view(**arguments, html_action="return")
     assert html.data.count("data-kind") == 2 + page_script("en").count("data-kind")
+    assert html.data == html._repr_html_()
+    with pytest.raises(ArgumentError, match="install IPython"):
+        hl.head_view(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -169,6 +178,6 @@ DISPLAYED: list[Any] = []
 def notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """IPython, as far as it is needed."""
     module = ModuleType("IPython.display")
-    vars(module).update(HTML=lambda data: SimpleNamespace(data=data), display=DISPLAYED.append)
+    vars(module).update(display=DISPLAYED.append)
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", module)
