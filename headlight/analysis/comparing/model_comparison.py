@@ -88,7 +88,8 @@ def compare_models(
             relative positions, as some errors show only there.
         run: called with their model and the tokens, and returns the logits. None: `theirs(*tokens)`, whose first result
             are the logits; models of the `transformers` library are called with an attention mask.
-        options: as for `tc.load`, where importing these weights needed a mapping.
+        options: as for `tc.load`, where importing these weights needed a mapping, or an option that is not in the
+            configuration.
         tolerance: for values of size 1; larger values get proportionally more. None: by the precision of ours, as in
             the proof on the Steps page.
 

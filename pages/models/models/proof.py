@@ -32,6 +32,7 @@ from transformers import {name}
 base = {name}.from_pretrained({base!r}, dtype=torch.float32)
 theirs = PeftModel.from_pretrained(base, {source!r}).merge_and_unload()
 """
+_LECTURE = "lecture_gpt"  # some of its options only change the weights
 _OF_PROGRAMS = {  # how a program builds its model from its own file, by the model_type of its layout
     "nanogpt": """\
 from model import GPT, GPTConfig  # of nanoGPT
@@ -57,6 +58,13 @@ theirs = GPTModel(
 )
 saved = torch.load({source!r}, map_location="cpu", weights_only=True)
 theirs.load_state_dict(saved.get("model_state_dict", saved))
+""",
+    _LECTURE: """\
+from gpt import GPTLanguageModel  # gpt.py of the lecture without its training loop
+
+theirs = GPTLanguageModel()
+saved = torch.load({source!r}, map_location="cpu", weights_only=True)
+theirs.load_state_dict(saved.get("model", saved.get("model_state_dict", saved)))
 """,
 }
 _OF_OTHERS = """\
@@ -130,7 +138,7 @@ def lines(path: str, source: str, model_format: str, config: ModelConfig, base: 
     checkpoint = path if is_elsewhere else str(models.place_of(path))
     n = min(N_TOKENS, config.max_seq_len)
     texts = [f"torch.randint({_ids(size, config.pad_id)}, (1, {n}))" for size in sizes]
-    given = f', options=tc.read_card({checkpoint!r})["options"]' if model_format == MAPPING else ""
+    given = f', options=tc.read_card({checkpoint!r}).get("options")' if model_format in (MAPPING, _LECTURE) else ""
     return (
         f"{'' if models.IS_INSTALLED else _IMPORTED_FROM.format(folder=folder)}import torch\n"
         f"{template.format(name=name, source=source, base=base, c=config)}\n"

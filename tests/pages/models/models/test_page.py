@@ -425,7 +425,8 @@ def test_the_lines_of_the_proof_run(tmp_path: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("decoder.blocks.0.hook_resid_pre") and printed[-1].startswith("No difference: ")
     assert f"sys.path.append({str(models.APP)!r})" in code
-    for model_format, base in (("nanogpt", ""), ("raschka_gpt", ""), ("other", ""), ("gpt2", "c'/\nimport os")):
+    formats = ("nanogpt", "raschka_gpt", "lecture_gpt", "other")
+    for model_format, base in (*((name, "") for name in formats), ("gpt2", "c'/\nimport os")):
         code = proof.lines("a", "b'/\nimport os", model_format, tc.ModelConfig(vocab_size=9), base)
         compile(code, "lines", "exec")
         assert "\nimport os" not in code, "a name that an uploaded card has"
