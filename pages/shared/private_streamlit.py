@@ -1,13 +1,16 @@
 """All uses of Streamlit's private API; `tests/pages/shared/test_private_streamlit.py` shows which of them broke.
 
 They tell a run of a page its page, and whether it follows Back or Forward. They also keep a user's action from being
-lost when another follows at once. In Streamlit 1.67, two clicks some milliseconds apart expose three faults:
+lost when another, or a run, follows at once. Streamlit 1.67 has four faults, which two clicks some milliseconds apart
+expose, and a click on `st.download_button` while the page runs:
 
 - A run that is superseded by the next is stopped before or during its callbacks, and the next one does
   not call them again.
 - A queued run is dropped together with the clicks that requested it.
 - The browser's next message, sent before it has received a run's changes, repeats the older values of all
   other widgets, and they are taken for the user's.
+- A file that a click makes is forgotten as soon as a run has replaced its button, although the browser may not yet
+  show the new one; what the click made, as soon as two runs of anybody have ended, although it may not be fetched yet.
 
 `tests/e2e/test_acts.py` sends two actions at once.
 """
@@ -26,6 +29,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime import get_instance
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import (
@@ -39,6 +43,7 @@ from streamlit.web.server.starlette import starlette_websocket
 from transformer_core.cancellation import add_cancellation_check
 
 _UNHEARD = 0.3  # s after a run in which a message may predate the browser's update; nobody reacts so fast
+_FETCHED = 30.0  # s within which a click has arrived and its file is fetched, with room for a busy machine
 _thread = local()  # is_uninterrupted; works_for: a session, in a thread beside its runs
 
 
@@ -101,6 +106,8 @@ def keep_waiting_acts() -> None:
             setattr(SafeSessionState, name, _undisturbed(getattr(SafeSessionState, name)))
         handle = ScriptRunner._maybe_handle_execution_control_request
         ScriptRunner._maybe_handle_execution_control_request = _later(handle)  # type: ignore[method-assign]
+        inactive = MediaFileManager._get_inactive_file_ids
+        MediaFileManager._get_inactive_file_ids = _not_lately(inactive)  # type: ignore[method-assign]
 
 
 def serve_strangers(max_upload: int) -> None:
@@ -203,3 +210,23 @@ def _later(handle: Callable[..., None]) -> Callable[..., None]:
             handle(self)
 
     return handle_later
+
+
+def _not_lately(inactive: Callable[..., set[str]]) -> Callable[..., set[str]]:
+    """Wrap the search for files to remove, which begins each removal, so that a file is kept for a while after its use.
+
+    Until `_FETCHED` has passed, files that nobody uses any more count as those of a session without a name.
+    """
+
+    @wraps(inactive)
+    def not_lately(self: MediaFileManager) -> set[str]:
+        sessions, before, now = self._files_by_session_and_coord, vars(self).get("unused_since", {}), time.monotonic()
+        sessions.pop("", None)
+        used = {file for files in sessions.values() for file in files.values()}
+        unused = {*self._file_metadata, *self._deferred_callables} - used
+        since: dict[str, float] = {file: before.get(file, now) for file in unused}
+        vars(self)["unused_since"] = since
+        sessions[""] = {file: file for file, then in since.items() if now - then < _FETCHED}
+        return inactive(self)
+
+    return not_lately

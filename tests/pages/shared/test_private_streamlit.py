@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 import streamlit
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils import script_requests
@@ -23,7 +26,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
-from pages.shared import prose, server
+from pages.shared import private_streamlit, prose, server
 from pages.shared.private_streamlit import keep_waiting_acts
 from tests.e2e.browser import ROOT
 
@@ -60,6 +63,7 @@ def test_what_is_read_called_or_wrapped_is_there_and_takes_what_it_took():
         (script_requests._coalesce_widget_states, ["old_states", "new_states"]),
         (script_requests._has_active_trigger_value, ["state"]),
         (get_script_run_ctx, ["suppress_warning"]),
+        (MediaFileManager._get_inactive_file_ids, ["self"]),
     ):
         assert [*inspect.signature(inspect.unwrap(function)).parameters] == parameters, function
     assert callable(SafeSessionState.on_script_will_rerun) and callable(SafeSessionState.on_script_finished)
@@ -67,12 +71,38 @@ def test_what_is_read_called_or_wrapped_is_there_and_takes_what_it_took():
         (AppSession.__init__, ["_scriptrunner", "id"]),
         (ScriptRunner.__init__, ["_requests"]),
         (ScriptRequests.__init__, ["_lock", "_state", "_rerun_data"]),
+        (MediaFileManager.__init__, ["_file_metadata", "_files_by_session_and_coord", "_deferred_callables"]),
     ):
         assert not [name for name in names if f"self.{name}" not in inspect.getsource(made_by)]
     known = {*(field.name for field in fields(ScriptRunContext)), *vars(ScriptRunContext)}
     assert {"page_script_hash", "session_id", "is_history_navigation", "yield_check"} <= known
     assert {"RERUN", "CONTINUE"} <= {*ScriptRequestType.__members__}
     assert "widget_states" in {field.name for field in fields(RerunData)}
+
+
+def test_a_click_downloads_its_file_although_the_page_runs_again_meanwhile(monkeypatch: pytest.MonkeyPatch):
+    keep_waiting_acts()
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+
+    def run() -> str:
+        files.clear_session_refs()
+        button = files.add_deferred(lambda: b"content", None, "0.1")
+        files.remove_orphaned_files()
+        return button
+
+    clicked = run()
+    run()
+    url = files.execute_deferred(clicked)
+    run(), run()
+    file = files.read_file(Path(url).stem)
+    assert file is not None and file.content == b"content"
+    monkeypatch.setattr(private_streamlit, "_FETCHED", 0.0)
+    last = run()
+    run(), run()
+    assert files.read_file(Path(url).stem) is None
+    for forgotten in (clicked, last):
+        with pytest.raises(MediaFileStorageError, match="not found"):
+            files.execute_deferred(forgotten)
 
 
 def test_an_error_is_reported_even_if_the_run_is_to_stop(monkeypatch: pytest.MonkeyPatch):
