@@ -191,7 +191,7 @@ def test_what_the_files_leave_open_is_a_question_or_a_convention(tmp_path: Path)
     notes: list[str] = []
     saved("hyunwoongko", tmp_path / "model.pt")
     ours, _ = tc.load(tmp_path / "model.pt", options={"n_heads": 3}, on_note=lambda note: notes.append(str(note)))
-    assert ours.config.max_seq_len == 256 and "since 2022-12-08" in notes[0] and "256 positions" in notes[-2]
+    assert ours.config.max_seq_len == 256 and "since 2022-12-08" in notes[0] and "max_seq_len = 256" in notes[-2]
     assert notes[-1] == "n_heads is 3, as chosen."
     assert tc.load(tmp_path / "model.pt", options={"n_heads": 3, "max_seq_len": 90})[0].config.max_seq_len == 90
 

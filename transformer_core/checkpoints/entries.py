@@ -36,6 +36,11 @@ def rows_from(first: int) -> Cut:
     return lambda table: (table[first:],)
 
 
+def first_positions(n: int) -> Cut:
+    """Return a function that keeps the first rows of a table of positions, which may have more axes of length 1."""
+    return lambda table: (table.flatten(end_dim=-2)[:n],)
+
+
 @dataclass(frozen=True)
 class Entry:
     """A tensor of the foreign file, and the parameters that it fills."""
@@ -176,6 +181,21 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
         last = (Entry(head, ("unembed.weight",)),) if config.unembed else ()
         return Entry(key, names, lambda weight: [weight] * len(names), copies), *last
     return (Entry(key, (f"{stacks[-1]}.embed.weight",), copies=(*copies, head)),)
+
+
+def embeddings_of_pair(config: ModelConfig, src: str, tgt: str, *, head: str) -> tuple[Entry, ...]:
+    """Return the entries of the embeddings of an encoder-decoder, and of the output layer; equal ones are tied.
+
+    Args:
+        config: determines which are tied.
+        src: the key of the encoder's embedding.
+        tgt: the key of the decoder's embedding.
+        head: the key of the output layer's matrix.
+    """
+    copies = {"none": (), "target": (head,), "three_way": (head, src)}[config.tie_embeddings]
+    others = {src: "encoder.embed.weight", **({head: "unembed.weight"} if config.unembed else {})}
+    separate = (Entry(key, (name,)) for key, name in others.items() if key not in copies)
+    return (Entry(tgt, ("decoder.embed.weight",), copies=copies), *separate)
 
 
 def output_bias(config: ModelConfig, key: str, *, of_layer: str) -> Entry:

@@ -134,7 +134,8 @@ EVERYWHERE = (
         lambda table, _: not table.any().item(),
     ),
     Ignored(
-        r"(.*\.)?(rotary_emb|rotary|rope)\.(original_)?(inv_freq|cos_cached|sin_cached)",
+        r"(.*\.)?((rotary_emb|rotary|rope)\.(original_)?(inv_freq|cos_cached|sin_cached|freqs)"
+        r"|rotary_pos_emb\.inv_freq|(att\.|attn\.rotary_)(sin|cos))",
         Message("RoPE frequencies, which follow from the configuration"),
     ),
     Ignored(r"(.*\.)?(attn|attention)\.masked_bias", Message("the value of masked scores, which are excluded here")),

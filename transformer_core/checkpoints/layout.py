@@ -2,7 +2,7 @@
 
 A layout is recognized by its tensors. To add one, add a file in `layouts/` with
 
-- a function that recognizes it (`having`, for fixed keys) and returns the tensors by the keys of its table;
+- a function that recognizes it, such as `having` of describing.py, and returns the tensors by the keys of its table;
 - a function that describes a model (`Description`): the fields of `ModelConfig` that its files determine; those that
   follow from a convention, each with a note that says so; and those that remain open, as questions;
 - a function that returns an `Entry` for each tensor (entries.py);
@@ -12,7 +12,7 @@ The file is found automatically. Options have the names of `ModelConfig`; `load(
 config.json next to the weights answers a question, or replaces a convention.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,22 +21,14 @@ from torch import Tensor
 
 from transformer_core.cached_property import cached_property
 from transformer_core.checked_fields import check_values
-from transformer_core.checkpoints.entries import Entry, computed
+from transformer_core.checkpoints.entries import Entry
 from transformer_core.checkpoints.family import Family, Ignored
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
-from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
 from transformer_core.text.interface import Tokenizer
 
 Choice = str | float | bool
-DECODER_ONLY: Mapping[str, Any] = {
-    "architecture": "decoder_only",
-    "n_encoder_layers": 0,
-    "norm_position": "pre",
-    "scale_embeddings": False,
-    "pad_id": None,
-}
 _FIELDS = "fields"  # key of the fields of ModelConfig in the values of a layout's family
 LAYOUT = "_layout"  # key of the layout itself there
 
@@ -104,25 +96,6 @@ class UndecidedError(CheckpointError):
     ) -> None:
         super().__init__(template, layout=layout, **values)
         self.layout, self.questions, self.conventions = layout, tuple(questions), tuple(conventions)
-
-
-def having(*keys: str) -> Callable[[SavedModel], Mapping[str, Tensor] | None]:
-    """Return a function that recognizes a layout by keys, of which all its files have each, after a common prefix.
-
-    It returns the tensors without that prefix; None if a key is missing.
-    """
-
-    def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
-        prefix = next((key.removesuffix(keys[0]) for key in saved.weights if f".{key}".endswith(f".{keys[0]}")), None)
-        if prefix is None or any(prefix + key not in saved.weights for key in keys):
-            return None
-        if not prefix:
-            return saved.weights
-        return Renamed(
-            saved.weights, {key.removeprefix(prefix): key for key in saved.weights if key.startswith(prefix)}
-        )
-
-    return recognize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,72 +235,3 @@ def _undecided(
             ],
         ),
     )
-
-
-class Computed(Mapping[str, Tensor]):
-    """Weights with tensors that are computed on access, such as biases of zero, or rows in another order."""
-
-    def __init__(
-        self,
-        weights: Mapping[str, Tensor],
-        functions: Mapping[str, Callable[[], Tensor]],
-        *,
-        without: Collection[str] = (),
-    ) -> None:
-        """Take functions by key, which replace tensors of these keys; tensors in `without` are left out."""
-        self._weights, self._computed = weights, functions
-        self._keys = dict.fromkeys([*(key for key in weights if key not in without), *functions])
-
-    def __getitem__(self, key: str) -> Tensor:
-        if key not in self._keys:
-            raise KeyError(key)
-        return computed(key, self._computed[key]) if key in self._computed else self._weights[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys  # without computing the tensor
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-
-def gains_of_one(key: str, norms: Sequence[str]) -> Entry:
-    """Return the entry of normalizations without a gain: one tensor of ones for all, as in `Computed`."""
-    return Entry(key, tuple(f"{norm}.weight" for norm in norms), lambda ones: [ones] * len(norms))
-
-
-def heads_question(d_model: int, *, usual: int = 64) -> Question:
-    """Return the question for the number of heads: the divisors of the width, by how usual the width of a head is.
-
-    Args:
-        d_model: width of all heads together.
-        usual: the most common width of a head.
-    """
-    divisors = [n for n in range(1, min(d_model, 256) + 1) if d_model % n == 0 and d_model // n >= min(d_model, 4)]
-    by_width = sorted(divisors, key=lambda n: max(usual, d_model // n) / min(usual, d_model // n))
-    return Question(
-        "n_heads", tuple(by_width), Message("The tensors contain all heads side by side, not their number.")
-    )
-
-
-def usual_heads(d_model: int, n_heads: int, name: str) -> Convention:
-    """Return the convention for the number of heads of a model of usual width."""
-    return Convention(
-        "n_heads",
-        n_heads,
-        Message(
-            "Read with {n_heads} heads, the usual number of {name} for a width of {d_model}; if yours has another, "
-            "choose n_heads.",
-            n_heads=n_heads,
-            name=name,
-            d_model=d_model,
-        ),
-        tuple(n for n in heads_question(d_model).candidates if n != n_heads),
-    )
-
-
-def n_layers(weights: Mapping[str, Tensor], before: str, after: str) -> int:
-    """Return how many keys begin and end so: one per layer."""
-    return sum(key.startswith(before) and key.endswith(after) for key in weights)

@@ -1,22 +1,24 @@
 """The paper's encoder-decoder under the names that other programs give its modules."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Entry, module, scaled
-from transformer_core.checkpoints.layout import (
-    Description,
-    Layout,
-    SavedModel,
-    having,
-    heads_question,
-    n_layers,
-    usual_heads,
+from transformer_core.checkpoints.describing import having, heads_question, n_layers, usual_heads
+from transformer_core.checkpoints.entries import (
+    Entry,
+    embeddings_of_pair,
+    first_positions,
+    in_layers,
+    inside,
+    modules,
+    parts,
+    scaled,
 )
+from transformer_core.checkpoints.layout import Description, Layout, SavedModel
 from transformer_core.checkpoints.sinusoids import sinusoidal_kinds, stored_positions
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -136,38 +138,25 @@ class PaperNames:
     def keys(self, config: ModelConfig) -> tuple[Entry, ...]:
         """Return the entries of all tensors."""
         src, tgt, head, _ = self.landmarks
-        is_tied, is_shared = config.tie_embeddings != "none", config.tie_embeddings == "three_way"
-        copies = (*((head,) if is_tied else ()), *((src,) if is_shared else ()))
-        entries = [Entry(tgt, ("decoder.embed.weight",), copies=copies)]
-        entries += [] if is_shared else [Entry(src, ("encoder.embed.weight",))]
-        entries += [] if is_tied else [Entry(head, ("unembed.weight",))]
+        entries = [*embeddings_of_pair(config, src, tgt, head=head)]
         entries += [Entry(f"{self.output}.bias", ("unembed.bias",))] if config.unembed_bias else []
         if config.positions == "learned" and self.positions:
-            n = config.max_seq_len
-            entries += [
-                Entry(key, (f"{stack}.pos_embed.table",), lambda table: [table.flatten(end_dim=-2)[:n]])
-                for key, stack in zip(self.positions, _STACKS, strict=True)
-            ]
+            tables = {key: (f"{stack}.pos_embed.table",) for key, stack in zip(self.positions, _STACKS, strict=True)}
+            entries += [Entry(key, names, first_positions(config.max_seq_len)) for key, names in tables.items()]
         for side, stack in enumerate(_STACKS):
             for theirs, ours in ((self.embedding_norm, "embedding_norm"), (self.final_norm, "ln_final")):
                 entries += self._norm(config, theirs.format(stack=stack), f"{stack}.{ours}") if theirs else []
-            for i in range(config.n_decoder_layers if side else config.n_encoder_layers):
-                entries += self._layer(config, side, i)
+            entries += in_layers(config, self.layer.format(stack=stack, i="*"), self._layer(config, side), stack=stack)
         return tuple(entries)
 
-    def _layer(self, config: ModelConfig, side: int, i: int) -> list[Entry]:
-        layer, block = self.layer.format(stack=_STACKS[side], i=i), f"{_STACKS[side]}.blocks.{i}"
-        parts = ("weight", "bias") if config.attention_bias == "all" else ("weight",)
+    def _layer(self, config: ModelConfig, side: int) -> Iterator[Entry]:
+        projections = dict(zip(self.projections, ("q", "k", "v", "out"), strict=True))
         attentions = {self.self_attn[side]: "self_attn"} | ({self.cross_attn: "cross_attn"} if side else {})
-        entries: list[Entry] = []
-        for their_name, our_name in attentions.items():
-            for projection, name in zip(self.projections, ("q", "k", "v", "out"), strict=True):
-                entries += module(f"{layer}.{their_name}.{projection}", f"{block}.{our_name}.{name}", parts)
-        for theirs, ours in zip(self.feed_forward, ("up", "down"), strict=True):
-            entries += module(f"{layer}.{theirs}", f"{block}.mlp.{ours}")
+        for theirs, ours in attentions.items():
+            yield from inside(theirs, ours, modules(projections, parts(config.attention_bias == "all")))
+        yield from modules(dict(zip(self.feed_forward, ("mlp.up", "mlp.down"), strict=True)))
         for theirs, ours in zip(self.norms[side], ("ln1", "ln_cross", "ln2") if side else ("ln1", "ln2"), strict=True):
-            entries += self._norm(config, f"{layer}.{theirs}", f"{block}.{ours}")
-        return entries
+            yield from self._norm(config, theirs, ours)
 
     def _norm(self, config: ModelConfig, theirs: str, ours: str) -> Sequence[Entry]:
         """Return the entries of a normalization, whose gain absorbs the factor between the two deviations."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Entry, in_layers, inside, module, modules
+from transformer_core.checkpoints.entries import Entry, embeddings_of_pair, in_layers, inside, module, modules
 from transformer_core.checkpoints.families import bert
 from transformer_core.checkpoints.family import Family
 from transformer_core.checkpoints.options import Options
@@ -53,13 +53,8 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of both BERTs, in which the decoder's output layer is tied to its embedding or not."""
-    tied = (HEAD,) if config.tie_embeddings == "target" else ()
-    entries = [
-        Entry("encoder.embeddings.word_embeddings.weight", ("encoder.embed.weight",)),
-        Entry("decoder.bert.embeddings.word_embeddings.weight", ("decoder.embed.weight",), copies=tied),
-    ]
-    if config.unembed and not tied:
-        entries += [Entry(HEAD, ("unembed.weight",))]
+    words = (f"{theirs}.embeddings.word_embeddings.weight" for theirs in _PREFIXES.values())
+    entries = [*embeddings_of_pair(config, *words, head=HEAD)]
     for stack, theirs in _PREFIXES.items():
         entries += [
             Entry(

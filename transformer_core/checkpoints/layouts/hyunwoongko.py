@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer_core.checkpoints.layout import Convention, Description, SavedModel
+from transformer_core.checkpoints.describing import usual
+from transformer_core.checkpoints.layout import Description, SavedModel
 from transformer_core.checkpoints.paper_names import PaperNames
 from transformer_core.errors import Message
 
@@ -21,13 +22,6 @@ NAMES = PaperNames(
     special={"pad": 1, "bos": 2, "eos": 3},
     fields={"scale_embeddings": False, "layer_norm_eps": 1e-12},
 )
-_LENGTH = Convention(
-    "max_seq_len",
-    256,
-    Message(
-        "Read with {n} positions, the default of {program}; its files do not record them.", n=256, program=NAMES.program
-    ),
-)
 _VERSION = Message(
     "Read as this program has computed it since 2022-12-08; its files do not record which version wrote them, and "
     "older ones normalize differently."
@@ -40,7 +34,8 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     Source: the repository, whose vocabularies begin with <unk>, <pad>, <sos> and <eos>.
     """
     described = NAMES.describe(saved, given)
-    return replace(described, conventions=[*described.conventions, _LENGTH], notes=[_VERSION, *described.notes])
+    conventions = [*described.conventions, usual("max_seq_len", 256, NAMES.program)]
+    return replace(described, conventions=conventions, notes=[_VERSION, *described.notes])
 
 
 LAYOUTS = (NAMES.layout("hyunwoongko_transformer", describe),)

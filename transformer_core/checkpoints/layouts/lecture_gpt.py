@@ -13,19 +13,17 @@ import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.characters import characters_in, characters_of_text
-from transformer_core.checkpoints.entries import Entry, embeddings, module
-from transformer_core.checkpoints.layout import (
+from transformer_core.checkpoints.describing import (
     DECODER_ONLY,
     Computed,
-    Convention,
-    Description,
-    Layout,
-    Question,
-    SavedModel,
+    changed,
+    dropouts,
     having,
     heads_question,
     n_layers,
 )
+from transformer_core.checkpoints.entries import Entry, embeddings, in_layers, inside, module, modules, parts
+from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel
 from transformer_core.checkpoints.layouts.raschka import with_biases
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
@@ -97,7 +95,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         questions.append(Question("norm", ("rms", "layer_without_bias"), Message("Both have only a weight.")))
     has_bias = f"{_ATTENTION}.proj.bias" in weights
     qkv_bias = any(key.startswith(f"{_ATTENTION}.") and key.endswith("bias") and ".proj." not in key for key in weights)
-    dropout = given.get("dropout", 0.0)
     fields = {
         **DECODER_ONLY,
         "vocab_size": vocab_size,
@@ -114,10 +111,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "attention_bias": "all" if has_bias else "qkv" if qkv_bias else "none",
         "tie_embeddings": "target",
         "unembed_bias": "lm_head.bias" in weights,
-        "dropout": dropout,
-        "dropout_pattern": dropout,
-        "bos_id": None,
-        "eos_id": None,
+        **dropouts(given),
     }
     tokenizer = characters_in(saved.other, vocab_size)
     if tokenizer is None and not has_known_tokenizer(saved.folder):
@@ -126,7 +120,9 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     if has_bias or qkv_bias:
         by_layer = with_biases(by_layer, [f".sa.{name}.weight" for name in _PROJECTIONS])
     if given.get(_SCALE) == "d_model":
-        by_layer = _scaled(by_layer, math.sqrt(d_head / d_model))
+        scale = math.sqrt(d_head / d_model)
+        queries = [key for key in by_layer if key.endswith((".sa.query.weight", ".sa.query.bias"))]
+        by_layer = Computed(by_layer, changed(by_layer, queries, lambda rows: rows.float() * scale))
     return Description(
         fields=fields,
         conventions=_conventions(d_head != d_model),
@@ -194,39 +190,22 @@ def _third(weights: Mapping[str, Tensor], key: str, i: int) -> Tensor:
     return weights[key].chunk(3)[i]
 
 
-def _scaled(weights: Mapping[str, Tensor], scale: float) -> Mapping[str, Tensor]:
-    """Return the tensors with queries multiplied by a number."""
-    queries = [key for key in weights if key.endswith((".sa.query.weight", ".sa.query.bias"))]
-    return Computed(weights, {key: partial(_product, weights, key, scale) for key in queries})
-
-
-def _product(weights: Mapping[str, Tensor], key: str, scale: float) -> Tensor:
-    return weights[key].float() * scale
-
-
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a model, as `describe` completes it."""
-    weight, both = ("weight",), ("weight", "bias")
-    norm = both if config.norm == "layer" else weight
-    entries = [*embeddings(config, _TOKENS, head=HEAD), Entry(_POSITIONS, ("decoder.pos_embed.table",))]
-    if config.unembed_bias:
-        entries.append(Entry("lm_head.bias", ("unembed.bias",)))
-    if config.last_norm:
-        entries += module("ln_f", "decoder.ln_final", norm)
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"blocks.{i}", f"decoder.blocks.{i}"
-        qkv = weight if config.attention_bias == "none" else both
-        for their_name, our_name in (("query", "q"), ("key", "k"), ("value", "v")):
-            entries += module(f"{theirs}.sa.{their_name}", f"{ours}.self_attn.{our_name}", qkv)
-        linear = both if config.feed_forward_bias else weight
-        entries += [
-            *module(f"{theirs}.sa.proj", f"{ours}.self_attn.out", both if config.attention_bias == "all" else weight),
-            *module(f"{theirs}.ffwd.net.0", f"{ours}.mlp.up", linear),
-            *module(f"{theirs}.ffwd.net.2", f"{ours}.mlp.down", linear),
-            *module(f"{theirs}.ln1", f"{ours}.ln1", norm),
-            *module(f"{theirs}.ln2", f"{ours}.ln2", norm),
-        ]
-    return tuple(entries)
+    norm, qkv = parts(config.norm == "layer"), {"query": "q", "key": "k", "value": "v"}
+    layer = (
+        *inside("sa", "self_attn", modules(qkv, parts(config.attention_bias != "none"))),
+        *module("sa.proj", "self_attn.out", parts(config.attention_bias == "all")),
+        *modules({"ffwd.net.0": "mlp.up", "ffwd.net.2": "mlp.down"}, parts(config.feed_forward_bias)),
+        *modules({"ln1": "ln1", "ln2": "ln2"}, norm),
+    )
+    return (
+        *embeddings(config, _TOKENS, head=HEAD),
+        Entry(_POSITIONS, ("decoder.pos_embed.table",)),
+        *([Entry("lm_head.bias", ("unembed.bias",))] if config.unembed_bias else []),
+        *(module("ln_f", "decoder.ln_final", norm) if config.last_norm else []),
+        *in_layers(config, "blocks.*", layer),
+    )
 
 
 LAYOUTS = (

@@ -10,18 +10,10 @@ import torch
 from torch import Tensor
 
 from transformer_core.checked_fields import is_above_zero
-from transformer_core.checkpoints.entries import Entry, embeddings, fused, module
-from transformer_core.checkpoints.layout import (
-    DECODER_ONLY,
-    Computed,
-    Description,
-    Layout,
-    Question,
-    SavedModel,
-    having,
-    heads_question,
-    n_layers,
-)
+from transformer_core.checkpoints.describing import DECODER_ONLY, Computed, having, heads_question, n_layers
+from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, fused, in_layers, module, modules, parts
+from transformer_core.checkpoints.families.gpt_bigcode import one_after_another
+from transformer_core.checkpoints.layout import Description, Layout, Question, SavedModel
 from transformer_core.checkpoints.options import Options, generation_beside
 from transformer_core.checkpoints.plain_files import read_yaml
 from transformer_core.config import ModelConfig
@@ -36,17 +28,17 @@ _NAMES = {
     **{"rope_base": "rotary_base", "final_logit_softcapping": "logit_cap", "scale_embeddings": "scale_embeddings"},
     **{"attention_logit_softcapping": "score_cap", "parallel_residual": "parallel_residual"},
 }
+_OUTPUT_NORMS = {"post_attention_norm": "self_attn.out_norm", "post_mlp_norm": "mlp.out_norm"}
 _OFF = {  # options that must have these values
     **{"n_expert": 0, "latent_attention": None, "rope_indices": None, "rope_local_base_freq": None},
     "first_k_dense_replace": None,
 }
 _IDLE = (
-    *("name", "hf_config", "org", "padding_multiple", "norm_class_name", "norm_qk", "norm_qk_type", "norm_1", "norm_2"),
-    *("post_attention_norm", "post_mlp_norm", "shared_attention_norm", "attn_bias", "bias", "lm_head_bias"),
-    *("mlp_class_name", "gelu_approximate", "attention_scores_scalar", "rope_n_elem", "rope_condense_ratio"),
-    *("rope_adjustments", "rope_interleave", "sliding_window_size", "sliding_window_indices"),
-    *("sliding_window_layer_placing", "sliding_window_layer_stride", "moe_intermediate_size", "n_expert_per_token"),
-    *("routed_scaling_factor", "norm_topk_prob", "n_expert_groups", "n_topk_groups", "n_topk_scores_per_group"),
+    *("norm_class_name", "norm_qk", "norm_qk_type", "norm_1", "norm_2", "post_attention_norm", "post_mlp_norm"),
+    *("shared_attention_norm", "attn_bias", "bias", "lm_head_bias", "mlp_class_name", "attention_scores_scalar"),
+    *("rope_n_elem", "rope_condense_ratio", "rope_adjustments", "rope_interleave", "sliding_window_size"),
+    *("sliding_window_indices", "sliding_window_layer_placing", "sliding_window_layer_stride"),
+    *("moe_intermediate_size", "n_expert_per_token", "routed_scaling_factor", "norm_topk_prob", "n_expert_groups"),
     "n_shared_expert",
 )
 
@@ -81,9 +73,8 @@ def _fields(values: Mapping[str, Any], path: Path) -> dict[str, Any]:
     fields["activation"] = "silu" if gated_by_silu else "gelu_tanh" if approximate else "gelu"
     fields["positions"] = "rotary_interleaved" if options.switch("rope_interleave", False) else "rotary_halves"
     if fields.get("rotary_fraction") == 0:
-        fields = {name: value for name, value in fields.items() if not name.startswith("rotary")} | {
-            "positions": "none"
-        }
+        fields = {name: value for name, value in fields.items() if not name.startswith("rotary")}
+        fields["positions"] = "none"
     else:
         fields |= _rotary_scaling(options)
     if options.value("norm_qk_type") == "olmo2" and options.switch("norm_qk", False):
@@ -149,7 +140,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "attention_bias": "all" if has_bias else "qkv" if qkv_bias else "none",
         "tie_embeddings": "target",
         "unembed_bias": "lm_head.bias" in weights,
-        "dropout": 0.0,
         "bos_id": _token(saved, "bos_token_id"),
         "eos_id": _token(saved, "eos_token_id"),
     }
@@ -227,36 +217,25 @@ def _gain(weights: Mapping[str, Tensor], key: str, offset: float, scale: float) 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a LitGPT model, as `describe` rearranges it."""
-    both, weight = ("weight", "bias"), ("weight",)
-    norm = both if config.norm == "layer" else weight
-    linear = both if config.feed_forward_bias else weight
-    sizes = [config.n_heads * config.d_head, *[config.n_kv_heads * config.d_head] * 2]
-    entries = [
+    norm = parts(config.norm == "layer")
+    norms = {"norm_1": "ln1", "norm_2": "ln2"} if config.input_norm else {}
+    norms |= _OUTPUT_NORMS if config.output_norm else {}
+    qk_norms = {f"attn.norm_{name}": f"self_attn.{name}_norm" for name in ("q", "k") if config.qk_norm}
+    up = {"mlp.fc_1": "mlp.gate", "mlp.fc_2": "mlp.up"} if config.gated else {"mlp.fc": "mlp.up"}
+    linear = {"attn.proj": "self_attn.out", **up, "mlp.proj": "mlp.down"}
+    qkv = parts(config.attention_bias != "none")
+    layer = (
+        *modules(norms, norm),
+        *modules(qk_norms, WEIGHT),
+        *fused("attn.qkv", "self_attn", cut=one_after_another(config), parts=qkv),
+        *modules(linear, parts(config.feed_forward_bias)),
+    )
+    return (
         *embeddings(config, "transformer.wte.weight", head=HEAD),
         *module("transformer.ln_f", "decoder.ln_final", norm),
-    ]
-    if config.unembed_bias:
-        entries.append(Entry("lm_head.bias", ("unembed.bias",)))
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"transformer.h.{i}", f"decoder.blocks.{i}"
-        qkv = weight if config.attention_bias == "none" else both
-        entries += fused(f"{theirs}.attn.qkv", f"{ours}.self_attn", cut=lambda rows: rows.split(sizes), parts=qkv)
-        entries += module(f"{theirs}.attn.proj", f"{ours}.self_attn.out", linear)
-        if config.input_norm:
-            entries += [
-                *module(f"{theirs}.norm_1", f"{ours}.ln1", norm),
-                *module(f"{theirs}.norm_2", f"{ours}.ln2", norm),
-            ]
-        if config.output_norm:
-            entries += module(f"{theirs}.post_attention_norm", f"{ours}.self_attn.out_norm", norm)
-            entries += module(f"{theirs}.post_mlp_norm", f"{ours}.mlp.out_norm", norm)
-        if config.qk_norm:
-            for name in ("q", "k"):
-                entries += module(f"{theirs}.attn.norm_{name}", f"{ours}.self_attn.{name}_norm", weight)
-        names = {"fc_1": "gate", "fc_2": "up", "proj": "down"} if config.gated else {"fc": "up", "proj": "down"}
-        for their_name, our_name in names.items():
-            entries += module(f"{theirs}.mlp.{their_name}", f"{ours}.mlp.{our_name}", linear)
-    return tuple(entries)
+        *([Entry("lm_head.bias", ("unembed.bias",))] if config.unembed_bias else []),
+        *in_layers(config, "transformer.h.*", layer),
+    )
 
 
 LAYOUTS = (

@@ -7,18 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer_core.checkpoints.checkpoint import read_json
-from transformer_core.checkpoints.entries import Entry, embeddings, module
-from transformer_core.checkpoints.family import Ignored
-from transformer_core.checkpoints.layout import (
-    DECODER_ONLY,
-    Convention,
-    Description,
-    Layout,
-    SavedModel,
-    having,
-    heads_question,
-    n_layers,
-)
+from transformer_core.checkpoints.describing import DECODER_ONLY, dropouts, having, heads_question, n_layers, usual
+from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, in_layers, module, modules
+from transformer_core.checkpoints.layout import Description, Layout, SavedModel
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 from transformer_core.text.load import PIECES, has_known_tokenizer
@@ -76,7 +67,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     (vocab_size, d_model), width = weights[_TOKENS].shape, weights[f"{_LAYER}.attention.wq.weight"].shape[0]
     is_llama3 = vocab_size == _LLAMA3_TOKENS
     bos, eos = _LLAMA3_ENDS if is_llama3 else _ENDS
-    dropout = given.get("dropout", 0.0)
     fields = {
         **DECODER_ONLY,
         "vocab_size": vocab_size,
@@ -91,8 +81,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "feed_forward_bias": False,
         "attention_bias": "none",
         "tie_embeddings": "target",
-        "dropout": dropout,
-        "dropout_pattern": dropout,
+        **dropouts(given),
         "bos_id": bos if bos < vocab_size else None,
         "eos_id": eos if eos < vocab_size else None,
     }
@@ -101,37 +90,30 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         d_head = d_head or max(1, width // n_heads)
         n_keys = weights[f"{_LAYER}.attention.wk.weight"].shape[0]
         fields |= {"n_heads": n_heads, "d_head": d_head, "n_kv_heads": max(1, n_keys // d_head)}
-    usual: dict[str, float] = {"max_seq_len": 8192 if is_llama3 else 2048}
+    of_llama: dict[str, float] = {"max_seq_len": 8192 if is_llama3 else 2048}
     if not has_settings:
-        usual["rotary_base"] = 500000.0 if is_llama3 else 10000.0
+        of_llama["rotary_base"] = 500000.0 if is_llama3 else 10000.0
     if given.get("rotary_scaling") == "llama3":
-        usual["rotary_scaling_factor"] = 32.0 if d_model in _LLAMA32_WIDTHS else 8.0
+        of_llama["rotary_scaling_factor"] = 32.0 if d_model in _LLAMA32_WIDTHS else 8.0
     has_ids = (saved.folder / PIECES).is_file() and not has_known_tokenizer(saved.folder)
     return Description(
         fields=fields,
-        conventions=[_usual(name, value) for name, value in usual.items()],
+        conventions=[
+            usual(name, value, "Llama", tuple(other for other in _OTHERS.get(name, ()) if other != value))
+            for name, value in of_llama.items()
+        ],
         questions=() if n_heads else [heads_question(width, usual=128 if d_model > 2048 else 64)],
         notes=[_OF_TIKTOKEN] if has_ids else (),
     )
 
 
-def _usual(name: str, value: float) -> Convention:
-    note = Message(
-        "Read with {name} = {value}, as in the published {variant}; if yours has another, choose {name}.",
-        name=name,
-        value=value,
-        variant="Llama",
-    )
-    return Convention(name, value, note, tuple(other for other in _OTHERS.get(name, ()) if other != value))
-
-
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a model."""
-    entries = [*embeddings(config, _TOKENS, head=HEAD), Entry("norm.weight", ("decoder.ln_final.weight",))]
-    for i in range(config.n_decoder_layers):
-        for theirs, ours in _LAYER_NAMES.items():
-            entries += module(f"layers.{i}.{theirs}", f"decoder.blocks.{i}.{ours}", ("weight",))
-    return tuple(entries)
+    return (
+        *embeddings(config, _TOKENS, head=HEAD),
+        *module("norm", "decoder.ln_final", WEIGHT),
+        *in_layers(config, "layers.*", modules(_LAYER_NAMES, WEIGHT)),
+    )
 
 
 LAYOUTS = (
@@ -144,7 +126,6 @@ LAYOUTS = (
         head=HEAD,
         names=_NAMES,
         settings=settings,
-        ignored=(Ignored(r"rope\.freqs", Message("RoPE frequencies, which follow from the configuration")),),
         described_in=PARAMS,
     ),
 )

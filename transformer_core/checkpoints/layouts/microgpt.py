@@ -6,20 +6,17 @@ from typing import Any
 import torch
 
 from transformer_core.checkpoints.characters import characters_in
-from transformer_core.checkpoints.entries import Entry, embeddings
-from transformer_core.checkpoints.layout import (
+from transformer_core.checkpoints.describing import (
     DECODER_ONLY,
     Computed,
-    Convention,
-    Description,
-    Layout,
-    Question,
-    SavedModel,
     gains_of_one,
     having,
     heads_question,
     n_layers,
+    usual,
 )
+from transformer_core.checkpoints.entries import Entry, embeddings, in_layers
+from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
@@ -59,18 +56,11 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         )
     ]
     if d_model % N_HEADS == 0:
-        note = Message(
-            "Read with {n_heads} heads, as in microGPT; if yours has another number, choose n_heads.", n_heads=N_HEADS
-        )
-        conventions.append(Convention("n_heads", N_HEADS, note))
+        conventions.append(usual("n_heads", N_HEADS, "microGPT"))
     else:
         questions.append(heads_question(d_model, usual=4))
     if tokenizer is None:
-        note = Message(
-            "Read with the last token at the beginning and end of texts, as in microGPT; if yours has another, "
-            "choose bos_id."
-        )
-        conventions.append(Convention("bos_id", vocab_size - 1, note))
+        conventions.append(usual("bos_id", vocab_size - 1, "microGPT"))
     bos = given.get("bos_id", vocab_size - 1) if tokenizer is None else tokenizer.bos_id
     fields = {
         **DECODER_ONLY,
@@ -86,7 +76,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "feed_forward_bias": False,
         "attention_bias": "none",
         "tie_embeddings": "none",
-        "dropout": 0.0,
         "bos_id": bos,
         "eos_id": bos,
     }
@@ -107,11 +96,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
         *embeddings(config, "wte", head="lm_head"),
         Entry("wpe", ("decoder.pos_embed.table",)),
         gains_of_one(_ONES, ["decoder.embedding_norm", *norms]),
-        *(
-            Entry(f"layer{i}.{theirs}", (f"{block}.{ours}.weight",))
-            for i, block in enumerate(blocks)
-            for theirs, ours in _LINEAR.items()
-        ),
+        *in_layers(config, "layer*", [Entry(theirs, (f"{ours}.weight",)) for theirs, ours in _LINEAR.items()]),
     )
 
 

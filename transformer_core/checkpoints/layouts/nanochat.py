@@ -9,18 +9,17 @@ import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.checkpoint import read_json
-from transformer_core.checkpoints.entries import Entry, embeddings, module
-from transformer_core.checkpoints.layout import (
+from transformer_core.checkpoints.describing import (
     DECODER_ONLY,
     Computed,
-    Convention,
-    Description,
-    Layout,
-    SavedModel,
+    changed,
     gains_of_one,
     having,
     n_layers,
+    usual,
 )
+from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, in_layers, modules
+from transformer_core.checkpoints.layout import Description, Layout, SavedModel
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
@@ -38,13 +37,10 @@ _LATER = (  # parts of keys, and the day from which nanochat has had them
     ("resid_lambdas", "2026-01-11"),
     ("x0_lambdas", "2026-01-11"),
 )
-_LAYERS = {
-    "attn.c_q": "self_attn.q",
-    "attn.c_k": "self_attn.k",
-    "attn.c_v": "self_attn.v",
-    "attn.c_proj": "self_attn.out",
+_LAYER = {
+    **{"attn.c_q": "self_attn.q", "attn.c_k": "self_attn.k", "attn.c_v": "self_attn.v", "attn.c_proj": "self_attn.out"},
+    **{"mlp.c_fc": "mlp.up", "mlp.c_proj": "mlp.down"},
 }
-_LAYERS |= {"mlp.c_fc": "mlp.up", "mlp.c_proj": "mlp.down"}
 
 
 def settings(saved: SavedModel) -> Mapping[str, Any]:
@@ -86,14 +82,8 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     windows = Options(settings(saved), where=str(saved.folder))
     windows.must_be("window_pattern", "L", Message("models with it cannot be computed here"))
     n_rows, d_model = weights[_TOKENS].shape
-    usual = min((n for n in range(1, d_model + 1) if d_model % n == 0), key=lambda n: abs(d_model / n - 128))
-    n_heads = given.get("n_heads", usual)
-    d_head = max(1, d_model // n_heads)
-    note = Message(
-        "Read with {n_heads} heads of 128 dimensions, as in nanochat; if yours has another number, choose n_heads.",
-        n_heads=usual,
-    )
-    length = Message("Read with texts of up to {n:,} tokens, as in nanochat; its weights do not limit them.", n=2048)
+    usual_heads = min((n for n in range(1, d_model + 1) if d_model % n == 0), key=lambda n: abs(d_model / n - 128))
+    d_head = max(1, d_model // given.get("n_heads", usual_heads))
     vocab_size = min(n_rows, given.get("vocab_size", n_rows))
     fields = {
         **DECODER_ONLY,
@@ -112,17 +102,11 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "feed_forward_bias": False,
         "attention_bias": "none",
         "tie_embeddings": "none",
-        "dropout": 0.0,
-        "bos_id": None,
-        "eos_id": None,
     }
     ones = {_ONES: lambda: torch.ones(d_model), _ONES_OF_HEAD: lambda: torch.ones(d_head)}
-    rows = {key: partial(_first_rows, weights, key, vocab_size) for key in (_TOKENS, HEAD)}
-    turned = {
-        key: partial(_turned, weights, key, d_head)
-        for key in weights
-        if key.endswith((".attn.c_q.weight", ".attn.c_k.weight"))
-    }
+    rows = changed(weights, (_TOKENS, HEAD), lambda rows: rows[:vocab_size])  # others only pad them to a multiple of 64
+    of_heads = [key for key in weights if key.endswith((".attn.c_q.weight", ".attn.c_k.weight"))]
+    turned = changed(weights, of_heads, partial(_turned, d_head=d_head))
     path = saved.folder / "tokenizer.pkl"
     unread = Message(
         "Its {file} is a pickled object of tiktoken, which could run code, so it is not read.", file=path.name
@@ -130,19 +114,14 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     return Description(
         fields=fields,
         notes=[unread] if path.is_file() else (),
-        conventions=[Convention("n_heads", usual, note), Convention("max_seq_len", 2048, length)],
+        conventions=[usual("n_heads", usual_heads, "nanochat"), usual("max_seq_len", 2048, "nanochat")],
         weights=Computed(weights, {**ones, **rows, **turned}),
     )
 
 
-def _first_rows(weights: Mapping[str, Tensor], key: str, n: int) -> Tensor:
-    """Return the rows of tokens: further ones only pad the vocabulary to a multiple of 64."""
-    return weights[key][:n]
-
-
-def _turned(weights: Mapping[str, Tensor], key: str, d_head: int) -> Tensor:
+def _turned(weight: Tensor, d_head: int) -> Tensor:
     """Negate the second half of each head's rows, so that rotations by positive angles are those by negative ones."""
-    first, second = weights[key].unflatten(0, (-1, d_head)).chunk(2, dim=1)
+    first, second = weight.unflatten(0, (-1, d_head)).chunk(2, dim=1)
     return torch.cat([first, -second], dim=1).flatten(0, 1)
 
 
@@ -151,15 +130,12 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     blocks = [f"decoder.blocks.{i}" for i in range(config.n_decoder_layers)]
     norms = [f"{block}.{name}" for block in blocks for name in ("ln1", "ln2")]
     qk_norms = [f"{block}.self_attn.{name}" for block in blocks for name in ("q_norm", "k_norm")]
-    entries = [
+    return (
         *embeddings(config, _TOKENS, head=HEAD),
         gains_of_one(_ONES, ["decoder.embedding_norm", *norms, "decoder.ln_final"]),
         gains_of_one(_ONES_OF_HEAD, qk_norms),
-    ]
-    for i, block in enumerate(blocks):
-        for theirs, ours in _LAYERS.items():
-            entries += module(f"transformer.h.{i}.{theirs}", f"{block}.{ours}", ("weight",))
-    return tuple(entries)
+        *in_layers(config, "transformer.h.*", modules(_LAYER, WEIGHT)),
+    )
 
 
 LAYOUTS = (

@@ -1,27 +1,23 @@
 """nanoGPT, build-nanogpt, minGPT and llm.c: a GPT-2 whose linear layers are stored as [out, in]; and GPT-2 itself."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Entry, embeddings, fused, module
-from transformer_core.checkpoints.layout import (
+from transformer_core.checkpoints.describing import (
     DECODER_ONLY,
-    Computed,
-    Convention,
-    Description,
-    Layout,
-    SavedModel,
+    dropouts,
     having,
     heads_question,
     n_layers,
     usual_heads,
 )
+from transformer_core.checkpoints.entries import Entry, embeddings, fused, in_layers, module, modules, parts
+from transformer_core.checkpoints.families import gpt2
+from transformer_core.checkpoints.layout import Convention, Description, Layout, SavedModel
 from transformer_core.checkpoints.pickles import Settings
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
@@ -40,7 +36,6 @@ _FIRST, _TOKENS, _POSITIONS = (f"transformer.{name}.weight" for name in ("h.0.at
 _recognize = having(_FIRST, _TOKENS, _POSITIONS)
 _GPT2 = (_FIRST, _TOKENS, _POSITIONS, "transformer.ln_f.weight")
 _recognize_gpt2, _recognize_bare = having(*_GPT2), having(*(key.removeprefix("transformer.") for key in _GPT2))
-_CONV1D = re.compile(r".*\.(attn|mlp)\.c_\w+\.weight")
 
 
 def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
@@ -51,25 +46,21 @@ def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
 
 
 def recognize_gpt2(saved: SavedModel) -> Mapping[str, Tensor] | None:
-    """Return the tensors of a GPT-2 of the `transformers` library by the keys of a nanoGPT, with its matrices."""
+    """Return the tensors of a GPT-2 of the `transformers` library by the keys of a nanoGPT."""
     weights = _recognize_gpt2(saved)
     if weights is None and (bare := _recognize_bare(saved)):
         weights = Renamed(bare, {key if key == HEAD else f"transformer.{key}": key for key in bare})
     shape = weights[_FIRST].shape if weights else ()
-    if weights is None or len(shape) != 2 or shape[1] != 3 * shape[0]:
-        return None
-    return Computed(weights, {key: partial(_transposed, weights, key) for key in weights if _CONV1D.fullmatch(key)})
-
-
-def _transposed(weights: Mapping[str, Tensor], key: str) -> Tensor:
-    return weights[key].T
+    return weights if len(shape) == 2 and shape[1] == 3 * shape[0] else None
 
 
 def describe_gpt2(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     """Return the description of a GPT-2 of the `transformers` library without its config.json."""
     description = describe(saved, given)
     others = [convention for convention in description.conventions if convention.option != "activation"]
-    return replace(description, fields={**description.fields, "activation": "gelu_tanh"}, conventions=others)
+    d_ff = saved.weights["transformer.h.0.mlp.c_fc.weight"].shape[1]
+    fields = {**description.fields, "d_ff": d_ff, "activation": "gelu_tanh"}
+    return replace(description, fields=fields, conventions=others)
 
 
 def settings(saved: SavedModel) -> Mapping[str, Any]:
@@ -103,7 +94,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         conventions.append(usual_heads(d_model, n_heads, "nanoGPT and minGPT"))
     else:
         questions.append(heads_question(d_model))
-    dropout = given.get("dropout", 0.0)
     fields = {
         **DECODER_ONLY,
         "vocab_size": vocab_size,
@@ -116,8 +106,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "feed_forward_bias": has_bias,
         "attention_bias": "all" if has_bias else "none",
         "tie_embeddings": "none" if _is_untied(weights) else "target",
-        "dropout": dropout,
-        "dropout_pattern": dropout,
+        **dropouts(given),
         "bos_id": end,
         "eos_id": end,
     }
@@ -139,15 +128,11 @@ def _activation(saved: SavedModel, has_bias: bool) -> Convention:
     if (arguments and "bias" not in arguments) or _embeddings_are_not_decayed(saved):
         note = Message("Read with the tanh approximation of GELU, which nanoGPT used when this file was written.")
         return Convention("activation", "gelu_tanh", note, ("gelu",))
-    return Convention(
-        "activation",
-        "gelu",
-        Message(
-            "Read with the exact GELU, which nanoGPT has used since 2023-05-17; for an older model, choose "
-            "activation gelu_tanh."
-        ),
-        ("gelu_tanh",),
+    note = Message(
+        "Read with the exact GELU, which nanoGPT has used since 2023-05-17; for an older model, choose activation "
+        "gelu_tanh."
     )
+    return Convention("activation", "gelu", note, ("gelu_tanh",))
 
 
 def _embeddings_are_not_decayed(saved: SavedModel) -> bool:
@@ -162,23 +147,18 @@ def _embeddings_are_not_decayed(saved: SavedModel) -> bool:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a nanoGPT."""
-    parts = ("weight", "bias") if config.feed_forward_bias else ("weight",)
-    entries = [
+    both = parts(config.feed_forward_bias)
+    linear = {"attn.c_proj": "self_attn.out", "mlp.c_fc": "mlp.up", "mlp.c_proj": "mlp.down"}
+    layer = (
+        *modules({"ln_1": "ln1", "ln_2": "ln2", **linear}, both),
+        *fused("attn.c_attn", "self_attn", parts=both),
+    )
+    return (
         *embeddings(config, _TOKENS, head=HEAD),
         Entry(_POSITIONS, ("decoder.pos_embed.table",)),
-        *module("transformer.ln_f", "decoder.ln_final", parts),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"transformer.h.{i}", f"decoder.blocks.{i}"
-        entries += [
-            *module(f"{theirs}.ln_1", f"{ours}.ln1", parts),
-            *fused(f"{theirs}.attn.c_attn", f"{ours}.self_attn", parts=parts),
-            *module(f"{theirs}.attn.c_proj", f"{ours}.self_attn.out", parts),
-            *module(f"{theirs}.ln_2", f"{ours}.ln2", parts),
-            *module(f"{theirs}.mlp.c_fc", f"{ours}.mlp.up", parts),
-            *module(f"{theirs}.mlp.c_proj", f"{ours}.mlp.down", parts),
-        ]
-    return tuple(entries)
+        *module("transformer.ln_f", "decoder.ln_final", both),
+        *in_layers(config, "transformer.h.*", layer),
+    )
 
 
 LAYOUTS = (
@@ -197,7 +177,7 @@ LAYOUTS = (
         model_type="gpt2_state_dict",
         recognize=recognize_gpt2,
         describe=describe_gpt2,
-        keys=keys,
+        keys=gpt2.keys,
         head=HEAD,
         names=_NAMES,
     ),

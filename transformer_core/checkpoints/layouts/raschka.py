@@ -10,25 +10,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Entry, embeddings, module
-from transformer_core.checkpoints.family import Ignored
-from transformer_core.checkpoints.layout import (
+from transformer_core.checkpoints.describing import (
     DECODER_ONLY,
     Computed,
-    Description,
-    Layout,
-    SavedModel,
+    dropouts,
     having,
     heads_question,
     n_layers,
     usual_heads,
 )
+from transformer_core.checkpoints.entries import Entry, embeddings, in_layers, inside, modules
+from transformer_core.checkpoints.family import Ignored
+from transformer_core.checkpoints.layout import Description, Layout, SavedModel
 from transformer_core.checkpoints.layouts.nanogpt import GPT2_END, GPT2_HEADS
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
 HEAD, TOKENS, POSITIONS = "out_head.weight", "tok_emb.weight", "pos_emb.weight"
+ATTENTION = {"W_query": "q", "W_key": "k", "W_value": "v", "out_proj": "out"}
 _PARTS = (("weight", "scale"), ("bias", "shift"))
 CLASSIFIER = Ignored(
     r"out_head\.(weight|bias)",
@@ -77,7 +77,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     weights = saved.weights
     vocab_size, d_model = weights[TOKENS].shape
     end = GPT2_END if vocab_size > GPT2_END else vocab_size - 1
-    dropout = given.get("dropout", 0.0)
     output, notes = output_of(weights)
     fields = {
         **DECODER_ONLY,
@@ -89,8 +88,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "positions": "learned",
         "activation": "gelu_tanh",
         **output,
-        "dropout": dropout,
-        "dropout_pattern": dropout,
+        **dropouts(given),
         "bos_id": end,
         "eos_id": end,
     }
@@ -129,26 +127,22 @@ def _zeros(weights: Mapping[str, Tensor], key: str) -> Tensor:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a GPTModel."""
-    entries = [
+    layer = (
+        *inside("att", "self_attn", modules(ATTENTION)),
+        *_norm("norm1", "ln1"),
+        *_norm("norm2", "ln2"),
+        *modules({"ff.layers.0": "mlp.up", "ff.layers.2": "mlp.down"}),
+    )
+    return (
         *embeddings(config, TOKENS, head=HEAD),
         Entry(POSITIONS, ("decoder.pos_embed.table",)),
         *_norm("final_norm", "decoder.ln_final"),
-    ]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"trf_blocks.{i}", f"decoder.blocks.{i}"
-        for their_name, our_name in (("W_query", "q"), ("W_key", "k"), ("W_value", "v"), ("out_proj", "out")):
-            entries += module(f"{theirs}.att.{their_name}", f"{ours}.self_attn.{our_name}")
-        entries += [
-            *_norm(f"{theirs}.norm1", f"{ours}.ln1"),
-            *_norm(f"{theirs}.norm2", f"{ours}.ln2"),
-            *module(f"{theirs}.ff.layers.0", f"{ours}.mlp.up"),
-            *module(f"{theirs}.ff.layers.2", f"{ours}.mlp.down"),
-        ]
-    return tuple(entries)
+        *in_layers(config, "trf_blocks.*", layer),
+    )
 
 
-def _norm(theirs: str, ours: str) -> tuple[Entry, Entry]:
-    return Entry(f"{theirs}.scale", (f"{ours}.weight",)), Entry(f"{theirs}.shift", (f"{ours}.bias",))
+def _norm(theirs: str, ours: str) -> tuple[Entry, ...]:
+    return tuple(Entry(f"{theirs}.{part}", (f"{ours}.{our_part}",)) for our_part, part in _PARTS)
 
 
 LAYOUTS = (

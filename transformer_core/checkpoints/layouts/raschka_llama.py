@@ -1,26 +1,23 @@
 """Llama 2 and 3, Qwen3, Gemma 3 and OLMo 3 of Raschka's repository, told apart by their normalizations."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Entry, embeddings, module
-from transformer_core.checkpoints.family import FULL, Ignored
-from transformer_core.checkpoints.layout import (
+from transformer_core.checkpoints.describing import (
     DECODER_ONLY,
     Computed,
-    Convention,
-    Description,
-    Layout,
-    Question,
-    SavedModel,
+    changed,
     having,
     heads_question,
     n_layers,
+    usual,
 )
-from transformer_core.checkpoints.layouts.raschka import CLASSIFIER, HEAD, TOKENS, output_of
+from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, in_layers, inside, module, modules
+from transformer_core.checkpoints.family import FULL
+from transformer_core.checkpoints.layout import Description, Layout, Question, SavedModel
+from transformer_core.checkpoints.layouts.raschka import ATTENTION, CLASSIFIER, HEAD, TOKENS, output_of
 from transformer_core.checkpoints.options import Options
 from transformer_core.checkpoints.rotary_tables import rotary_of_table
 from transformer_core.checkpoints.wrappers import Renamed
@@ -56,8 +53,8 @@ _LLAMA3 = {"rotary_low_freq_factor": 1.0, "rotary_high_freq_factor": 4.0, "rotar
 _LLAMA3_TOKENS, _LLAMA32_HEADS = 128256, {2048: 32, 3072: 24}  # of 1 and 3 billion parameters
 _EVERY = 6  # Gemma 3: each sixth layer has no window
 _BLOCK = "trf_blocks.0"
-_NORMS = {"ln1": "norm1", "self_attn.out_norm": "post_attention_layernorm", "ln2": "norm2"}
-_NORMS["mlp.out_norm"] = "post_feedforward_layernorm"
+_INPUT_NORMS = {"norm1": "ln1", "norm2": "ln2"}
+_OUTPUT_NORMS = {"post_attention_layernorm": "self_attn.out_norm", "post_feedforward_layernorm": "mlp.out_norm"}
 _RENAMED = {".scale": ".weight", ".input_layernorm.": ".norm1.", ".pre_feedforward_layernorm.": ".norm2."}
 
 
@@ -115,44 +112,29 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "gated": True,
         "feed_forward_bias": False,
         "attention_bias": "none",
-        "dropout": 0.0,
-        "bos_id": None,
-        "eos_id": None,
     }
-    usual = dict(_USUAL[variant])
+    of_variant = dict(_USUAL[variant])
     questions: list[Question] = []
     if f"{_BLOCK}.att.cos" in weights:  # Llama 2
         sin, cos = weights[f"{_BLOCK}.att.sin"], weights[f"{_BLOCK}.att.cos"]
         fields |= {**rotary_of_table(sin, cos, cos.shape[-1]), "d_head": cos.shape[-1], "max_seq_len": cos.shape[0]}
-        usual = {}
+        of_variant = {}
     elif variant == "Llama":
         of_llama3, questions = _llama(vocab_size, d_model, width, given)
-        usual |= of_llama3
-        if given.get("rotary_scaling", usual.get("rotary_scaling")) == "llama3":
+        of_variant |= of_llama3
+        if given.get("rotary_scaling", of_variant.get("rotary_scaling")) == "llama3":
             fields |= {"rotary_scaling_factor": 32.0, **_LLAMA3}
     if variant in ("Qwen3", "Gemma 3"):
         fields["d_head"] = weights[f"{_BLOCK}.att.q_norm.weight"].shape[0]
     if variant == "Gemma 3":
         fields["layers_without_window"] = tuple(range(_EVERY - 1, n_blocks, _EVERY))
-    known = {**usual, **fields, **given}
+    known = {**of_variant, **fields, **given}
     if d_head := known.get("d_head") or width // known.get("n_heads", 1):
         n_keys = weights[f"{_BLOCK}.att.W_key.weight"].shape[0]
         fields |= {"n_heads": max(1, width // d_head), "d_head": d_head, "n_kv_heads": max(1, n_keys // d_head)}
     return Description(
         fields=fields,
-        conventions=[
-            Convention(
-                name,
-                value,
-                Message(
-                    "Read with {name} = {value}, as in the published {variant}; if yours has another, choose {name}.",
-                    name=name,
-                    value=value,
-                    variant=variant,
-                ),
-            )
-            for name, value in usual.items()
-        ],
+        conventions=[usual(name, value, variant) for name, value in of_variant.items()],
         questions=questions,
         notes=notes,
         weights=_with_gains(weights) if variant == "Gemma 3" else None,
@@ -184,30 +166,23 @@ def _llama(
 
 def _with_gains(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
     """Return the weights of a Gemma, whose normalizations are saved without the 1 of their gains."""
-    return Computed(weights, {key: partial(_plus_one, weights, key) for key in weights if "norm" in key})
-
-
-def _plus_one(weights: Mapping[str, Tensor], key: str) -> Tensor:
-    return weights[key].float() + 1
+    gains = [key for key in weights if "norm" in key]
+    return Computed(weights, changed(weights, gains, lambda gain: gain.float() + 1))
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of these models, as `recognize` names them."""
-    weight = ("weight",)
-    entries = [*embeddings(config, TOKENS, head=HEAD), *module("final_norm", "decoder.ln_final", weight)]
-    norms = [name for name in _NORMS if (config.output_norm if "out_norm" in name else config.input_norm)]
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"trf_blocks.{i}", f"decoder.blocks.{i}"
-        for their_name, our_name in (("W_query", "q"), ("W_key", "k"), ("W_value", "v"), ("out_proj", "out")):
-            entries += module(f"{theirs}.att.{their_name}", f"{ours}.self_attn.{our_name}", weight)
-        for their_name, our_name in (("fc1", "gate"), ("fc2", "up"), ("fc3", "down")):
-            entries += module(f"{theirs}.ff.{their_name}", f"{ours}.mlp.{our_name}", weight)
-        for name in norms:
-            entries += module(f"{theirs}.{_NORMS[name]}", f"{ours}.{name}", weight)
-        if config.qk_norm:
-            for name in ("q_norm", "k_norm"):
-                entries += module(f"{theirs}.att.{name}", f"{ours}.self_attn.{name}", weight)
-    return tuple(entries)
+    norms = {**(_INPUT_NORMS if config.input_norm else {}), **(_OUTPUT_NORMS if config.output_norm else {})}
+    qk_norms = {name: name for name in ("q_norm", "k_norm") if config.qk_norm}
+    layer = (
+        *inside("att", "self_attn", modules({**ATTENTION, **qk_norms}, WEIGHT)),
+        *modules({"ff.fc1": "mlp.gate", "ff.fc2": "mlp.up", "ff.fc3": "mlp.down", **norms}, WEIGHT),
+    )
+    return (
+        *embeddings(config, TOKENS, head=HEAD),
+        *module("final_norm", "decoder.ln_final", WEIGHT),
+        *in_layers(config, "trf_blocks.*", layer),
+    )
 
 
 LAYOUTS = (
@@ -220,11 +195,6 @@ LAYOUTS = (
         head=HEAD,
         names=_NAMES,
         settings=settings,
-        ignored=(
-            CLASSIFIER,
-            Ignored(
-                r"trf_blocks\.\d+\.att\.(sin|cos)", Message("RoPE frequencies, which follow from the configuration")
-            ),
-        ),
+        ignored=(CLASSIFIER,),
     ),
 )

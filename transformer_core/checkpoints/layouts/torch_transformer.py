@@ -16,20 +16,30 @@ With "model_type", options that are left out have torch's defaults: norm_first f
 scale_embeddings false.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Entry, module
-from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel, heads_question
+from transformer_core.checkpoints.describing import heads_question, special_tokens
+from transformer_core.checkpoints.entries import (
+    Entry,
+    embeddings,
+    embeddings_of_pair,
+    first_positions,
+    in_layers,
+    module,
+    modules,
+    parts,
+)
+from transformer_core.checkpoints.layout import Description, Layout, Question, SavedModel
 from transformer_core.checkpoints.torch_parts import STACKS, TorchParts, stacks_of
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 
-MODEL_TYPE = "torch_transformer"
+MODEL_TYPE, _HEAD = "torch_transformer", "output.weight"
 _IN_CONFIG = ("embedding", "output", "position_table", "ignored")  # keys of tensors
 _USUAL_LENGTH = 512  # if no table shows it
 _QUESTIONS = (
@@ -87,9 +97,8 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
             "{path}: only one of the two stacks has a final normalization, which is not supported", path=saved.folder
         )
     is_pre, is_causal = given.get("norm_position") == "pre", given.get("architecture") == "decoder_only"
-    n_layers = [
-        len({name.split(".")[2] for name in tensors if name.startswith(f"{stack}.layers.")}) for stack in STACKS
-    ]
+    layers = [{name.split(".")[2] for name in tensors if name.startswith(f"{stack}.layers.")} for stack in STACKS]
+    n_layers = [*map(len, layers)]
     questions = [
         *_QUESTIONS,
         *([_CAUSAL] if has_output and not is_pair else []),
@@ -118,7 +127,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
             "unembed_bias": "output.bias" in tensors,
             "pad_id": None,
         },
-        conventions=_special_tokens(tgt.shape[0]) if is_pair or is_causal else [],
+        conventions=special_tokens(tgt.shape[0]) if is_pair or is_causal else [],
         questions=[
             heads_question(tgt.shape[1]),
             *([] if saved.config.get("model_type") == MODEL_TYPE else questions),
@@ -135,57 +144,35 @@ def _tying(src: Tensor, tgt: Tensor, output: Tensor | None, *, is_pair: bool) ->
     return "three_way" if is_pair and src.shape == tgt.shape and torch.equal(src, tgt) else "target"
 
 
-def _special_tokens(vocab_size: int) -> list[Convention]:
-    note = Message("Read with {token} as {option}; its files do not record special tokens.")
-    return [
-        Convention(option, token, Message(note, token=token, option=option))
-        for option, token in (("bos_id", min(1, vocab_size - 1)), ("eos_id", min(2, vocab_size - 1)))
-    ]
-
-
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a model, by the keys of `TorchParts`."""
-    parts = ("weight", "bias") if config.feed_forward_bias else ("weight",)
-    is_pair = config.architecture == "encoder_decoder"
-    ours_of = {"encoder": "decoder" if config.architecture == "decoder_only" else "encoder", "decoder": "decoder"}
-    stacks = {stack: ours for stack, ours in ours_of.items() if stack == "encoder" or is_pair}
-    entries = _embeddings(config, [*stacks.values()])
-    for stack, our_stack in stacks.items():
+    stacks = {"encoder": "encoder", "decoder": "decoder"}  # ours, by theirs
+    if config.architecture == "encoder_decoder":
+        entries = [*embeddings_of_pair(config, "embedding.0", "embedding.1", head=_HEAD)]
+    else:
+        entries = [*embeddings(config, "embedding.0", head=_HEAD)]
+        stacks = {"encoder": config.architecture.removesuffix("_only")}
+    entries += [Entry("output.bias", ("unembed.bias",))] if config.unembed_bias else []
+    both = parts(config.feed_forward_bias)
+    for i, (theirs, ours) in enumerate(stacks.items()):
+        if config.positions == "learned":
+            entries.append(Entry(f"positions.{i}", (f"{ours}.pos_embed.table",), first_positions(config.max_seq_len)))
         if config.has_final_norm:
-            entries += module(f"{stack}.norm", f"{our_stack}.ln_final", parts)
-        for i in range(config.n_encoder_layers if our_stack == "encoder" else config.n_decoder_layers):
-            theirs, ours = f"{stack}.layers.{i}", f"{our_stack}.blocks.{i}"
-            attentions = {"self_attn": "self_attn"} | ({"multihead_attn": "cross_attn"} if stack == "decoder" else {})
-            norms = ("ln1", "ln_cross", "ln2") if stack == "decoder" else ("ln1", "ln2")
-            for their_name, our_name in attentions.items():
-                for part in parts:
-                    names = tuple(f"{ours}.{our_name}.{name}.{part}" for name in ("q", "k", "v"))
-                    entries.append(
-                        Entry(f"{theirs}.{their_name}.in_proj_{part}", names, lambda tensor: tensor.chunk(3))
-                    )
-                entries += module(f"{theirs}.{their_name}.out_proj", f"{ours}.{our_name}.out", parts)
-            for place, norm in enumerate(norms, start=1):
-                entries += module(f"{theirs}.norm{place}", f"{ours}.{norm}", parts)
-            entries += module(f"{theirs}.linear1", f"{ours}.mlp.up", parts)
-            entries += module(f"{theirs}.linear2", f"{ours}.mlp.down", parts)
+            entries += module(f"{theirs}.norm", f"{ours}.ln_final", both)
+        entries += in_layers(config, f"{theirs}.layers.*", _layer(theirs, both), stack=ours)
     return tuple(entries)
 
 
-def _embeddings(config: ModelConfig, stacks: list[str]) -> list[Entry]:
-    """Return the entries of embeddings, positions and the output layer."""
-    names = [f"embedding.{i}" for i in range(len(stacks))]
-    copies = {"none": [], "target": ["output.weight"], "three_way": ["output.weight", names[0]]}[config.tie_embeddings]
-    entries = [Entry(names[-1], (f"{stacks[-1]}.embed.weight",), copies=tuple(copies))]
-    entries += [Entry(names[0], ("encoder.embed.weight",))] if len(stacks) > 1 and names[0] not in copies else []
-    entries += [Entry("output.weight", ("unembed.weight",))] if config.unembed and not copies else []
-    entries += [Entry("output.bias", ("unembed.bias",))] if config.unembed_bias else []
-    n = config.max_seq_len
-    if config.positions == "learned":
-        entries += [
-            Entry(f"positions.{i}", (f"{stack}.pos_embed.table",), lambda table: [table.flatten(end_dim=-2)[:n]])
-            for i, stack in enumerate(stacks)
-        ]
-    return entries
+def _layer(stack: str, parts: Sequence[str]) -> Iterator[Entry]:
+    is_encoder = stack == "encoder"
+    attentions = {"self_attn": "self_attn"} | ({} if is_encoder else {"multihead_attn": "cross_attn"})
+    for theirs, ours in attentions.items():
+        for part in parts:
+            names = tuple(f"{ours}.{name}.{part}" for name in ("q", "k", "v"))
+            yield Entry(f"{theirs}.in_proj_{part}", names, lambda tensor: tensor.chunk(3))
+        yield from module(f"{theirs}.out_proj", f"{ours}.out", parts)
+    norms = enumerate(("ln1", "ln2") if is_encoder else ("ln1", "ln_cross", "ln2"), start=1)
+    yield from modules({f"norm{i}": norm for i, norm in norms} | {"linear1": "mlp.up", "linear2": "mlp.down"}, parts)
 
 
 LAYOUTS = (
@@ -195,7 +182,7 @@ LAYOUTS = (
         recognize=recognize,
         describe=describe,
         keys=keys,
-        head="output.weight",
+        head=_HEAD,
         names=dict.fromkeys(_IN_CONFIG, ""),
         settings=settings,
     ),

@@ -10,19 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_core.checkpoints.checkpoint import read_json
-from transformer_core.checkpoints.entries import Entry
+from transformer_core.checkpoints.describing import DECODER_ONLY, Computed, having, n_layers
+from transformer_core.checkpoints.entries import Entry, in_layers
 from transformer_core.checkpoints.family import Ignored, is_causal_mask
-from transformer_core.checkpoints.layout import (
-    DECODER_ONLY,
-    Computed,
-    Convention,
-    Description,
-    Layout,
-    Question,
-    SavedModel,
-    having,
-    n_layers,
-)
+from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel
 from transformer_core.checkpoints.options import Options
 from transformer_core.checkpoints.rotary_tables import rotary_of_table
 from transformer_core.config import ModelConfig
@@ -103,9 +94,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "attention_bias": "all",
         "tie_embeddings": "none",
         "unembed_bias": True,
-        "dropout": 0.0,
-        "bos_id": None,
-        "eos_id": None,
     }
     if has_gain:
         fields["norm"] = "layer" if has_shift else "rms"
@@ -121,15 +109,9 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     if has_ff and positions.get("positions", "").startswith("rotary"):
         why = Message("It is in the model's HookedTransformerConfig, parallel_attn_mlp.")
         questions.append(Question("parallel_residual", (True, False), why))
-    n_out = weights[_HEAD].shape[1]
-    if n_out < vocab_size:
-        notes.append(
-            Message(
-                "Its output has {n} of the {vocab_size} tokens; the others are never predicted.",
-                n=n_out,
-                vocab_size=vocab_size,
-            )
-        )
+    if (n_out := weights[_HEAD].shape[1]) < vocab_size:
+        note = Message("Its output has {n} of the {vocab_size} tokens; the others are never predicted.")
+        notes.append(Message(note, n=n_out, vocab_size=vocab_size))
     length = Message("Texts of up to {n:,} tokens are read; its files do not limit them.", n=2048)
     return Description(
         fields=fields,
@@ -191,44 +173,34 @@ def _output(weights: Mapping[str, Tensor], vocab_size: int) -> Tensor:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return the entries of a HookedTransformer, as `describe` completes it."""
-    norm = {"none": (), "layer": (("w", "weight"), ("b", "bias"))}.get(config.norm, (("w", "weight"),))
+    norm = {"none": {}, "layer": {"w": "weight", "b": "bias"}}.get(config.norm, {"w": "weight"})
 
     def norms(theirs: str, ours: str) -> list[Entry]:
-        return [Entry(f"{theirs}.{part}", (f"{ours}.{our_part}",)) for part, our_part in norm]
+        return [Entry(f"{theirs}.{part}", (f"{ours}.{our_part}",)) for part, our_part in norm.items()]
 
-    entries = [
+    layer = [
+        *norms("ln1", "ln1"),
+        *(norms("ln2", "ln2") if config.d_ff else []),
+        Entry("attn.W_O", ("self_attn.out.weight",), lambda w: (w.flatten(0, 1).T,)),
+        Entry("attn.b_O", ("self_attn.out.bias",)),
+    ]
+    for name in ("q", "k", "v"):
+        rows = Entry(f"attn.W_{name.upper()}", (f"self_attn.{name}.weight",), lambda w: (w.mT.flatten(0, 1),))
+        layer += [rows, Entry(f"attn.b_{name.upper()}", (f"self_attn.{name}.bias",), lambda b: (b.flatten(),))]
+    layer += [Entry(f"attn.{name}.w", (f"self_attn.{name}.weight",)) for name in ("q_norm", "k_norm") if config.qk_norm]
+    linear = {"in": "up", "out": "down", **({"gate": "gate"} if config.gated else {})} if config.d_ff else {}
+    for theirs, ours in linear.items():
+        layer += [Entry(f"mlp.W_{theirs}", (f"mlp.{ours}.weight",), _transposed)]
+        layer += [Entry(f"mlp.b_{theirs}", (f"mlp.{ours}.bias",))]
+    positions = [Entry("pos_embed.W_pos", ("decoder.pos_embed.table",))]
+    return (
         Entry("embed.W_E", ("decoder.embed.weight",)),
         Entry(_HEAD, ("unembed.weight",), _transposed),
         Entry("unembed.b_U", ("unembed.bias",)),
         *norms("ln_final", "decoder.ln_final"),
-    ]
-    if config.positions == "learned":
-        entries.append(Entry("pos_embed.W_pos", ("decoder.pos_embed.table",)))
-    for i in range(config.n_decoder_layers):
-        theirs, ours = f"blocks.{i}", f"decoder.blocks.{i}"
-        entries += norms(f"{theirs}.ln1", f"{ours}.ln1")
-        for name in ("q", "k", "v"):
-            weight, bias = f"{theirs}.attn.W_{name.upper()}", f"{theirs}.attn.b_{name.upper()}"
-            entries += [
-                Entry(weight, (f"{ours}.self_attn.{name}.weight",), lambda w: (w.transpose(1, 2).flatten(0, 1),)),
-                Entry(bias, (f"{ours}.self_attn.{name}.bias",), lambda b: (b.flatten(),)),
-            ]
-        entries += [
-            Entry(f"{theirs}.attn.W_O", (f"{ours}.self_attn.out.weight",), lambda w: (w.flatten(0, 1).T,)),
-            Entry(f"{theirs}.attn.b_O", (f"{ours}.self_attn.out.bias",)),
-        ]
-        if config.qk_norm:
-            entries += [
-                Entry(f"{theirs}.attn.{name}.w", (f"{ours}.self_attn.{name}.weight",)) for name in ("q_norm", "k_norm")
-            ]
-        if config.d_ff:
-            entries += norms(f"{theirs}.ln2", f"{ours}.ln2")
-            for their_name, our_name in (("in", "up"), ("out", "down"), *((("gate", "gate"),) if config.gated else ())):
-                entries += [
-                    Entry(f"{theirs}.mlp.W_{their_name}", (f"{ours}.mlp.{our_name}.weight",), _transposed),
-                    Entry(f"{theirs}.mlp.b_{their_name}", (f"{ours}.mlp.{our_name}.bias",)),
-                ]
-    return tuple(entries)
+        *(positions if config.positions == "learned" else []),
+        *in_layers(config, "blocks.*", layer),
+    )
 
 
 def _transposed(weight: Tensor) -> tuple[Tensor]:
@@ -251,10 +223,6 @@ LAYOUTS = (
                 lambda mask, _: not mask.numel() or is_causal_mask(mask),
             ),
             Ignored(r"blocks\.\d+\.attn\.IGNORE", Message("the value of masked scores, which are excluded here")),
-            Ignored(
-                r"blocks\.\d+\.attn\.rotary_(sin|cos)",
-                Message("RoPE frequencies, which follow from the configuration"),
-            ),
         ),
         described_in=_FILE,
     ),

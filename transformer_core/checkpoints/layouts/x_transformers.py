@@ -11,9 +11,9 @@ from typing import Any
 
 from torch import Tensor
 
+from transformer_core.checkpoints.describing import heads_question, usual
 from transformer_core.checkpoints.entries import Entry, scaled
-from transformer_core.checkpoints.family import Ignored
-from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel, heads_question
+from transformer_core.checkpoints.layout import Description, Layout, Question, SavedModel
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -54,11 +54,6 @@ _ROTARY = Question(
 )
 _NO_TABLE = Question("positions", ("none", "alibi"), Message("There is no table of positions."))
 _GATED = Question("activation", ("gelu", "silu"), Message("Its files do not record the activation of the gate."))
-_ACTIVATION = Convention(
-    "activation",
-    "gelu",
-    Message("Read with the exact GELU, the default of x-transformers; its files do not record the activation."),
-)
 
 
 def recognize_one(saved: SavedModel) -> Mapping[str, Tensor] | None:
@@ -148,11 +143,10 @@ def _description(
     has_offset = sum(gain.float().mean().item() for gain in gains.values()) < len(gains) / 2  # else all are near 1
     is_rotary = _FREQUENCIES in stack
     is_gated = f"{feed_forward}.0.proj.weight" in stack
-    conventions = [] if is_gated else [_ACTIVATION]
+    conventions = [] if is_gated else [usual("activation", "gelu", "x-transformers")]
     questions += [_GATED] if is_gated else []
     if _BUCKETS not in stack and n_usual:
-        note = Message("Read with heads of {n} dimensions, the default of x-transformers.", n=_USUAL_WIDTH)
-        conventions.append(Convention("n_heads", n_usual, note))
+        conventions.append(usual("n_heads", n_usual, "x-transformers"))
     if not (n_heads or n_usual):
         questions.append(heads_question(width))
     if is_rotary and not has_offset:  # which dates from 2024-06-27
@@ -256,12 +250,6 @@ def _sublayer(config: ModelConfig, theirs: str, ours: str) -> list[Entry]:
     return entries
 
 
-_IGNORED = (
-    Ignored(
-        r"((en|de)coder\.)?attn_layers\.rotary_pos_emb\.inv_freq",
-        Message("RoPE frequencies, which follow from the configuration"),
-    ),
-)
 LAYOUTS = (
     Layout(
         name=NAME_OF_PAIR,
@@ -270,7 +258,6 @@ LAYOUTS = (
         describe=describe_pair,
         keys=keys_of_pair,
         head=f"decoder.{HEAD}",
-        ignored=_IGNORED,
     ),
     Layout(
         name=NAME,
@@ -279,6 +266,5 @@ LAYOUTS = (
         describe=describe_one,
         keys=keys_of_one,
         head=HEAD,
-        ignored=_IGNORED,
     ),
 )

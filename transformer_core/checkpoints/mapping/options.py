@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from transformer_core.checkpoints.layout import Description, Question, heads_question
+from transformer_core.checkpoints.describing import heads_question, special_tokens
+from transformer_core.checkpoints.layout import Description, Question
 from transformer_core.checkpoints.mapping.rules import Shapes, TensorMapping
 from transformer_core.errors import Message
 
@@ -84,7 +85,8 @@ def described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any]) 
     else:
         kinds = ("rotary_halves", "rotary_interleaved", "sinusoidal_interleaved", "sinusoidal_halves", "none")
         questions.append(Question("positions", kinds, Message("There is no table of positions.")))
-    return Description(fields=fields, questions=questions)
+    conventions = special_tokens(vocab_size) if len(stacks) == 2 else []
+    return Description(fields=fields, questions=questions, conventions=conventions)
 
 
 def _output(names: set[str], last: str, *, has_own_source: bool) -> dict[str, Any]:
