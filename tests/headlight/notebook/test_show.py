@@ -95,7 +95,7 @@ def test_head_view_begins_with_lines_of_all_heads_of_a_layer():
 def test_html_is_returned_without_ipython(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "IPython", None)
     monkeypatch.delitem(sys.modules, "IPython.display")
-    arguments = {**ENCODER_DECODER, "encoder_tokens": TOKENS, "decoder_tokens": list("abcde")}
+    arguments: dict[str, Any] = {**ENCODER_DECODER, "encoder_tokens": TOKENS, "decoder_tokens": list("abcde")}
     html = hl.head_view(**arguments, html_action="return")
     assert html.data.count("data-kind") == 2 + page_script("en").count("data-kind")
     assert html.data == html._repr_html_()

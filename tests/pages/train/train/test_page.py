@@ -180,14 +180,15 @@ def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
     def leave(*_: object) -> None:
         raise StopException
 
-    app = open_train(run="copy")
+    stands(place, "paused", step=2)
+    app = open_train(run="pairs")  # of few texts, on which its heads are soon measured
     with monkeypatch.context() as patch:
         patch.setattr(*interrupted, leave)
         keep(app).click().run()
     app.run()
     assert not app.exception
-    assert sorted(models.available()) == ["copy", "en-fr", "other"]
-    assert models.available()["copy"].heads
+    assert sorted(models.available()) == ["en-fr", "other", "pairs"]
+    assert models.available()["pairs"].heads
     assert app.success
 
 
