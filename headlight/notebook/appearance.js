@@ -31,11 +31,13 @@ export function watchAppearance(place, onChange, signal) {
 
 /** @param {HTMLElement} place */
 function backgroundOf(place) {
-  // The nearest background that is opaque; else that of VS Code, whose outputs are transparent; else the browser's own.
+  // The nearest background that is opaque; else, as outputs are transparent there, that of Colab's dark theme, or of VS
+  // Code; else the browser's own.
   for (let node = place.parentElement; node; node = node.parentElement) {
     const color = getComputedStyle(node).backgroundColor;
     if (/^rgb\(/.test(color)) return color;
   }
+  if (document.documentElement.matches("[theme=dark]")) return "rgb(0, 0, 0)";
   const probe = document.createElement("span");
   probe.style.backgroundColor = "var(--vscode-editor-background, Canvas)";
   document.body.append(probe); // in `place` it would have no style: the children of a shadow host are not drawn

@@ -88,6 +88,10 @@ def test_a_saved_view_works_offline(browser: Browser, tmp_path: Path) -> None:
     page.add_style_tag(content=":root { --vscode-editor-background: #1f1f1f } :root, body { background: none !important }")
     page.locator("body").evaluate("body => (body.className = 'vscode-dark')")
     expect(view_of_all).to_have_css("background-color", "rgb(18, 20, 26)")
+    page.locator("html").evaluate("html => html.style.setProperty('--vscode-editor-background', 'white')")
+    expect(view_of_all).to_have_css("background-color", "rgb(255, 255, 255)")
+    page.locator("html").evaluate("html => html.setAttribute('theme', 'dark')")  # as in Colab
+    expect(view_of_all).to_have_css("background-color", "rgb(18, 20, 26)")
 
     sent = context.new_page().evaluate(AS_WIDGET, [widget_module("en"), view.header, b64encode(view._packed).decode()])
     expected = [{"attention": "cross", "layer": 1, "head": 3}, {"attention": "decoder", "layer": 0, "head": 2}]
