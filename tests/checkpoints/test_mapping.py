@@ -14,7 +14,7 @@ from tests.checkpoints import foreign
 from tests.checkpoints.layouts.test_nanogpt import weights_of
 from transformer_core.checkpoints.layout import UndecidedError
 from transformer_core.checkpoints.mapping.draft import draft
-from transformer_core.checkpoints.mapping.layout import problems
+from transformer_core.checkpoints.mapping.layout import layout_of, problems
 from transformer_core.checkpoints.mapping.rules import MOST_CHARACTERS, shapes_of
 from transformer_core.checkpoints.nearest import UnknownLayoutError
 from transformer_core.errors import CheckpointError
@@ -75,6 +75,27 @@ def norms(text: str) -> str:
     return text.replace("layer.*.one.* = decoder.blocks.*.ln1.*", both)
 
 
+def test_stacks_of_parts_and_lists_of_heads_are_split_and_joined(
+    renamed: dict[str, Tensor], folder_of: FolderOf, tmp_path: Path
+):
+    text, weights = norms(GPT2), {**renamed, "where.weight": renamed["where.weight"][None]}
+    for i in range(3):
+        weights[f"layer.{i}.mix.weight"] = torch.stack(renamed[f"layer.{i}.mix.weight"].chunk(3, dim=1))
+        weights[f"layer.{i}.mix.bias"] = renamed[f"layer.{i}.mix.bias"].reshape(3, -1)
+    for part in ("weight", "bias"):  # a file sorts 10 before 2
+        for i in range(3):
+            for head, rows in enumerate(weights.pop(f"layer.{i}.grow.{part}").movedim(-1, 0).chunk(25)):
+                weights[f"layer.{i}.grow.{head}.{part}"] = rows.contiguous()
+        text = text.replace(f"layer.*.grow.{part}", f"layer.*.grow.*.{part}")
+    save_file(weights, tmp_path / "mine.safetensors")
+    theirs, tokens = foreign.ours(folder_of("gpt2")), foreign.batch("gpt2")
+    ours, _ = tc.load(tmp_path / "mine.safetensors", options={"mapping": text.replace("up.weight T", "up.weight")})
+    torch.testing.assert_close(ours(*tokens), theirs(*tokens))
+    weights["layer.0.grow.3.bias"] = torch.ones(3)
+    (problem, *_) = problems(text.replace("up.weight T", "up.weight"), shapes_of(weights), {})
+    assert "layer.0.grow.0.bias and layer.0.grow.3.bias have different shapes" in str(problem.why)
+
+
 def test_a_mapping_opens_the_same_model(place: Path, folder_of: FolderOf):
     theirs, tokens = foreign.ours(folder_of("gpt2")), foreign.batch("gpt2")
     ours, _ = tc.load(place, options={"mapping": norms(GPT2)})
@@ -124,6 +145,8 @@ def test_what_a_mapping_lacks(renamed: dict[str, Tensor]):
         (0, "1 tensors of the file are not mapped, such as last.bias; map them, or leave them out with = -"),
         (0, "1 of our parameters get no tensor, such as decoder.ln_final.bias"),
     ]
+    with pytest.raises(CheckpointError, match=r"the mapping: 1 tensors .* not mapped, such as last\.bias"):
+        layout_of(text, shapes, {})
     wide = norms(GPT2).replace("= decoder.blocks.*.mlp.up.weight T", "= decoder.blocks.*.mlp.up.weight")
     assert any("mlp.up.bias has shape (36,), but gets (50,)" in str(one.why) for one in problems(wide, shapes, {}))
     assert "too long" in str(problems("a" * (MOST_CHARACTERS + 1), shapes, {})[0].why)

@@ -93,7 +93,7 @@ def open_saved(
         if text is None:
             layout, weights = _recognized(saved, model_type, where)
         else:
-            layout = layout_of(str(text), shapes_of(weights))
+            layout = layout_of(str(text), shapes_of(weights), given)
         values, described = describe(layout, replace(saved, weights=weights), given, where=where)
         return ForeignModel(
             folder=saved.folder,

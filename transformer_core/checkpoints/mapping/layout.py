@@ -16,16 +16,18 @@ from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.model.transformer import assemble
 
 
-def layout_of(text: str, shapes: Shapes) -> Layout:
-    """Return the layout that a mapping describes.
+def layout_of(text: str, shapes: Shapes, options: Mapping[str, Any]) -> Layout:
+    """Return the layout that a mapping describes; arguments as for `problems`.
 
     Raises:
-        CheckpointError: a line is wrong.
+        CheckpointError: the mapping is wrong.
     """
+    if wrong := problems(text, shapes, options):
+        first = wrong[0]
+        if first.line:
+            raise CheckpointError("line {line} of the mapping: {why}", line=first.line, why=first.why)
+        raise CheckpointError("the mapping: {why}", why=first.why)
     mapping = TensorMapping.read(text, shapes)
-    if mapping.problems:
-        first = mapping.problems[0]
-        raise CheckpointError("line {line} of the mapping: {why}", line=first.line, why=first.why)
     output = next((entry.key for entry in mapping.entries if "unembed.weight" in entry.names), "")
     return Layout(
         name=str(Message("the mapping")),
@@ -51,8 +53,9 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
     wrong = list(mapping.problems)
     description = described(mapping, shapes, {**mapping.options, **options})
     usual = {question.option: question.candidates[0] for question in description.questions}
+    usual |= {convention.option: convention.value for convention in description.conventions}
     try:
-        model = assemble(ModelConfig.from_dict({**usual, **description.fields, **mapping.options, **options}))
+        model = assemble(ModelConfig.from_dict({**description.fields, **usual, **mapping.options, **options}))
     except ConfigError as error:
         return wrong if mapping.is_open else [*wrong, Problem(0, error.message)]
     expected = {name: tuple(parameter.shape) for name, parameter in own_parameters(model).items()}
@@ -66,7 +69,7 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
             wrong.append(Problem(rule.line, _misfit(name, shape, expected.get(name), patterns, filled)))
     if mapping.is_open:
         return sorted(wrong, key=lambda problem: problem.line)
-    keys = {*(entry.key for entry in mapping.entries), *mapping.unneeded}
+    keys = {*(key for entry in mapping.entries for key in (entry.key, *entry.others)), *mapping.unneeded}
     if left := [key for key in shapes if key not in keys]:
         wrong.append(
             Problem(
@@ -79,9 +82,13 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
             )
         )
     if missing := [name for name in expected if name not in mapping.filled]:
-        wrong.append(
-            Problem(0, Message("{n} of our parameters get no tensor, such as {name}", n=len(missing), name=missing[0]))
-        )
+        why = Message("{n} of our parameters get no tensor, such as {name}", n=len(missing), name=missing[0])
+        if (shared := "encoder.embed.weight") in mapping.filled and "decoder.embed.weight" in missing:
+            why = Message(
+                "an embedding that encoder and decoder share is decoder.embed.weight; {name} is the encoder's own",
+                name=shared,
+            )
+        wrong.append(Problem(0, why))
     return sorted(wrong, key=lambda problem: problem.line or len(text))
 
 

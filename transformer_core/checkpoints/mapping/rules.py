@@ -7,8 +7,10 @@
     layers.*.fc.weight = decoder.blocks.*.mlp.up.weight T
     layers.*.mask = -
 
-`*` stands for the number of a layer. Names in braces split a tensor into equal parts; `T` transposes it first, as for
-matrices [in, out]; `-` leaves it out. Options that are neither given nor determined by the tensors become questions.
+`*` stands for the number of a layer; one more on the left, the last, for that of a head, whose tensors are joined.
+Names in braces split a tensor, or a stack [part, ...], into equal parts; `T` transposes it first, or each part of a
+stack, as for matrices [in, out]; `-` leaves it out. Options that are neither given nor determined by the tensors
+become questions.
 """
 
 import json
@@ -18,9 +20,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Cut, Entry, as_it_is
+from transformer_core.checkpoints.entries import Cut, Entry
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ArgumentError, Message
 
@@ -51,19 +54,42 @@ class Rule:
     names: tuple[str, ...]  # of ours; empty: the tensors are not needed
     is_transposed: bool
 
+    @property
+    def is_of_heads(self) -> bool:
+        """Whether each tensor belongs to one head."""
+        return any(name.count("*") == self.key.count("*") - 1 > 0 for name in self.names)
+
     def applied(self, shapes: Shapes) -> dict[str, tuple[str, ...]]:
-        """Return our names for each key in the file that the line matches."""
+        """Return our names for each key in the file that the line matches, in the order of the numbers."""
         if "*" not in self.key:
             return {self.key: self.names} if self.key in shapes else {}
         pattern = re.compile(r"(\d+)".join(map(re.escape, self.key.split("*"))))
-        matches = filter(None, map(pattern.fullmatch, shapes))
-        return {match[0]: tuple(_numbered(name, match.groups()) for name in self.names) for match in matches}
+        matches = sorted(filter(None, map(pattern.fullmatch, shapes)), key=lambda match: _numbers(match.groups()))
+        of_layer = slice(-1 if self.is_of_heads else None)
+        return {match[0]: tuple(_numbered(name, match.groups()[of_layer]) for name in self.names) for match in matches}
+
+    def entries(self, matched: Mapping[str, tuple[str, ...]]) -> list[Entry]:
+        """Return the tensors that the line matches, those of the heads of a layer together."""
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for key, names in matched.items():
+            groups.setdefault(names if self.is_of_heads else (key,), []).append(key)
+        return [
+            Entry(first, matched[first], self.cut, others=tuple(others), joined=torch.cat)
+            for first, *others in groups.values()
+        ]
 
     @property
     def cut(self) -> Cut:
         """The function that splits a tensor into our parameters."""
         n, is_transposed = len(self.names), self.is_transposed
-        return as_it_is if n == 1 and not is_transposed else lambda w: (w.T if is_transposed else w).chunk(n)
+
+        def split(weight: Tensor) -> Sequence[Tensor]:
+            if _is_stack(weight.shape, n, is_transposed=is_transposed):
+                return (weight.mT if is_transposed else weight).unbind()
+            matrix = weight[0] if weight.ndim == 3 and len(weight) == 1 else weight  # a table [1, pos, d_model]
+            return (matrix.T if is_transposed else matrix).chunk(n)
+
+        return split
 
 
 @dataclass(frozen=True)
@@ -113,13 +139,15 @@ class TensorMapping:
                 continue
             if len(problems) > MOST_PROBLEMS:
                 break
-            if why := _trouble(rule, shapes, used, filled):
+            wrong = _wrong_stars(rule)
+            matched = {} if wrong else rule.applied(shapes)
+            if why := wrong or _trouble(rule, matched, shapes, used, filled):
                 problems.append(Problem(rule.line, why))
                 continue
-            for key, names in rule.applied(shapes).items():
-                used.add(key)
-                filled |= dict.fromkeys(names, (rule, Entry(key, names, rule.cut)))
-                unneeded += [] if names else [key]
+            used |= matched.keys()
+            unneeded += [] if rule.names else [*matched]
+            for entry in rule.entries(matched):
+                filled |= dict.fromkeys(entry.names, (rule, entry))
         problems.sort(key=lambda problem: problem.line)
         return cls(filled, tuple(unneeded), options, tuple(problems), bool(open_lines))
 
@@ -132,9 +160,9 @@ class TensorMapping:
         """Return the shape of the tensor that fills one of our parameters; () if none does."""
         if name not in self.filled:
             return ()
-        rule, entry = self.filled[name]
-        first, *others = reversed(shapes[entry.key]) if rule.is_transposed else shapes[entry.key]
-        return (first // len(rule.names), *others)
+        _, entry = self.filled[name]
+        tensors = [torch.empty(shapes[key], device="meta") for key in (entry.key, *entry.others)]
+        return tuple(entry.cut(entry.joined(tensors))[entry.names.index(name)].shape)
 
 
 def option_of(written: str) -> tuple[str, Any]:
@@ -170,33 +198,60 @@ def _numbered(name: str, numbers: Sequence[str]) -> str:
     return "".join(part + number for part, number in zip(name.split("*"), (*numbers, ""), strict=True))
 
 
+def _numbers(numbers: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """Return a key that sorts numbers by their values; they may be longer than Python converts."""
+    return tuple((len(number), number) for number in numbers)
+
+
+def _is_stack(shape: Sequence[int], n: int, *, is_transposed: bool) -> bool:
+    """Return whether a tensor is a stack of n > 1 matrices, [n, ...], or of biases."""
+    return n > 1 and len(shape) in ((3,) if is_transposed else (2, 3)) and shape[0] == n
+
+
 def _open(n: int) -> Message:
     """Return the problem of the first of `n` lines with ?."""
     replace = Message("replace ? by a name of ours, or by - if the tensor is not needed")
     return replace if n == 1 else Message("{replace}, here and in all {n} lines with ?", replace=replace, n=n)
 
 
-def _trouble(rule: Rule, shapes: Shapes, used: set[str], filled: Mapping[str, tuple[Rule, Entry]]) -> Message | None:
-    """Return the problem of a line; None if it has none."""
+def _wrong_stars(rule: Rule) -> Message | None:
+    """Return the problem of the * in a line; None if it has none."""
     n = rule.key.count("*")
     if n > MOST_NUMBERS or "**" in rule.key:
         return Message("at most {most} separate * are allowed", most=MOST_NUMBERS)
-    if any(name.count("*") != n for name in rule.names):
+    if any(name.count("*") != n - rule.is_of_heads for name in rule.names):
         return Message("both sides must have * at the number of the layer, or neither")
-    matched = rule.applied(shapes)
+    return None
+
+
+def _trouble(
+    rule: Rule,
+    matched: Mapping[str, tuple[str, ...]],
+    shapes: Shapes,
+    used: set[str],
+    filled: Mapping[str, tuple[Rule, Entry]],
+) -> Message | None:
+    """Return the problem of a line, given what it matches; None if it has none."""
     if not matched:
-        nearest = get_close_matches(rule.key, [re.sub(r"\d+", "*", key) if n else key for key in shapes], n=1)
+        keys = [re.sub(r"\d+", "*", key) if "*" in rule.key else key for key in shapes]
+        nearest = get_close_matches(rule.key, keys, n=1)
         if nearest:
             return Message("the file has no {key}; the nearest key is {nearest}", key=rule.key, nearest=nearest[0])
         return Message("the file has no {key}", key=rule.key)
     if twice := used & matched.keys():
         return Message("{key} is mapped by an earlier line", key=min(twice))
-    names = [name for names in matched.values() for name in names]
+    entries = rule.entries(matched)
+    names = [name for entry in entries for name in entry.names]
     if again := next((name for name in names if name in filled), None):
         return Message("{name} is filled by line {line} already", name=again, line=filled[again][0].line)
     if len(set(names)) < len(names):
         return Message("several tensors fill the same parameter")
     axis = next(iter(shapes[key] for key in matched), ())
+    for entry in entries:
+        if other := next((key for key in entry.others if tuple(shapes[key]) != tuple(shapes[entry.key])), None):
+            return Message("{key} and {other} have different shapes", key=entry.key, other=other)
+    if _is_stack(axis, len(rule.names), is_transposed=rule.is_transposed):
+        return None
     if len(axis) < 1 or (rule.is_transposed and len(axis) != 2):
         return Message("{key} has shape {shape}, which cannot be transposed", key=min(matched), shape=tuple(axis))
     if rule.names and axis[1 if rule.is_transposed else 0] % len(rule.names):
