@@ -58,4 +58,4 @@ def test_a_model_of_another_family_can_be_viewed(tmp_path: Path, capsys: pytest.
     torch.save({"a": torch.ones(1)}, tmp_path / "pytorch_model.bin")
     assert main(["decode", str(tmp_path), "a"]) == 2
     shown = capsys.readouterr().err
-    assert "'mamba', which is not supported\n" in shown and "headlight show FOLDER" in shown
+    assert "'mamba', which is not supported\n" in shown and "headlight show MODEL" in shown
