@@ -10,7 +10,7 @@ from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord, a
 from transformer_core.errors import NO_MESSAGE, ArgumentError, Message
 from transformer_core.text.labels import with_border
 
-GIVEN = "Given patterns"
+GIVEN = "Attention patterns"
 NOT_ONE = Message(
     "Some rows do not sum to 1, as with dropout in training mode; call model.eval() first. Weights above 1 are shown "
     "as 1."

@@ -210,7 +210,7 @@ class AttentionView:
     def _notes(self) -> Sequence[str]:
         record = self.record
         error = f"{self.error:.0e}".replace("e-0", "e-") if self.error < 1e-4 else localized(self.error, ".4g")
-        rounding = Message("Weights are rounded by at most {error}.", error=error)
+        rounding = Message("Weights are rounded to within {error}.", error=error)
         return [say_message(note) for note in (rounding, record.computed_by, *record.notes) if note]
 
     def _steps(self) -> dict[str, Any] | None:

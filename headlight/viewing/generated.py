@@ -78,7 +78,7 @@ def read_generated(
         attentions = {"encoder": _record("encoder", patterns, keys, keys)} | attentions
         if cross and cross[0]:
             attentions["cross"] = _record("cross", join_steps(cross, rows[:n_steps], n_keys, n), queries, keys)
-    return PatternRecord(attentions=attentions, model=type(generated).__name__, computed_by=COMPUTED_BY)
+    return PatternRecord(attentions=attentions, model="Output of generate", computed_by=COMPUTED_BY)
 
 
 class _NoConfig:

@@ -31,7 +31,7 @@ LABELS = {
 }
 MAX_BLANKS = 8  # blanks whose candidates are shown, at most
 SEEN_WHOLE = 64  # approximate number of characters that fit into the text's box
-NO_HEAD = mark("This checkpoint has no language-modelling head, so it makes no predictions; its attention is shown.")
+NO_HEAD = mark("This checkpoint has no language-modeling head, so it makes no predictions; its attention is shown.")
 NO_MASK = mark("Without a tokenizer the mask token is unknown, so nothing is filled in.")
 NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
 NOT_AVAILABLE = mark("not available (NaN or infinite values)")

@@ -85,7 +85,7 @@ class ModelCard:
         """Return its title as shown in lists of models."""
         if self.is_viewed:
             return say("{title} (viewing only)", title=self.title)
-        return say("{title} (trained elsewhere)", title=self.title) if self.is_imported else self.title
+        return say("{title} (imported)", title=self.title) if self.is_imported else self.title
 
     @property
     def is_shipped(self) -> bool:

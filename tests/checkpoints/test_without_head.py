@@ -39,4 +39,4 @@ def test_it_goes_everywhere_a_model_goes_and_makes_no_predictions(
     with pytest.raises(ConfigError, match="makes no predictions"):
         FillingTree(model, torch.tensor([[3, 4, 5]]), mask_id=4)
     assert main(["decode", str(tmp_path / "mine"), "w3 w4"]) != 0
-    assert "no language-modelling head" in capsys.readouterr().err
+    assert "no language-modeling head" in capsys.readouterr().err

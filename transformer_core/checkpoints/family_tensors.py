@@ -17,7 +17,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 
 _LORA = re.compile(r"(.*\.)?(lora_\w+|ia3_l|base_layer|modules_to_save|original_module)\..+")
-_NO_HEAD = Message("It has no language-modelling head, so it makes no predictions.")
+_NO_HEAD = Message("It has no language-modeling head, so it makes no predictions.")
 _PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
@@ -227,7 +227,7 @@ class FamilyTensors:
         elif missing[0].startswith(family.prefix):
             way_out = Message("the file is incomplete, or belongs to another config.json; copy the whole model again")
         else:
-            way_out = Message("the checkpoint has no language-modelling head; choose a version that has one")
+            way_out = Message("the checkpoint has no language-modeling head; choose a version that has one")
         return Message(
             "{where} lacks the weight {name!r}{instead}; {way_out}",
             where=where,

@@ -24,7 +24,7 @@ from transformer_core.model.stores import StackStore
 Tokens = Int[Tensor, "batch pos"]
 
 NO_PREDICTIONS = Message(
-    "this checkpoint has no language-modelling head, so it makes no predictions; use final_states to get its output"
+    "this checkpoint has no language-modeling head, so it makes no predictions; use final_states to get its output"
 )
 
 

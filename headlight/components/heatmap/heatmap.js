@@ -12,8 +12,9 @@ import { watchTheme } from "../kit/theme.js";
 import { layOut, placesOfLabels, shortened } from "./layout.js";
 
 const N_COLORS = 256;
-const WITH_NUMBERS = 30; // px, the side of a cell from which its weight is written in it
+const WITH_NUMBERS = 24; // px, the side of a cell from which its weight is written in it
 const WITH_GAPS = 9; // px, the side from which there is a gap between cells
+const FAINT = 0.05; // smaller weights are not written, as in the figures
 const DEEP = 0.4; // the weight from which numbers are written in the color of the ground, as in the figures
 
 /**
@@ -168,10 +169,10 @@ function paintCells(view, brush, inks, ratio) {
   brush.textAlign = "center";
   brush.textBaseline = "middle";
   data.weights.forEach((weight, cell) => {
-    if (!(weight >= 0.005)) return; // masked, not finite, or 0.00
+    if (!(weight >= FAINT)) return; // masked, not finite, or close to 0
     brush.fillStyle = weight > DEEP ? inks.ground : inks.text;
     const [row, column] = [Math.floor(cell / columns), cell % columns];
-    brush.fillText(fixed(weight, 2), left + (column + 0.5) * pitch, top + (row + 0.5) * pitch);
+    brush.fillText(fixed(weight, 2).replace(/^0/u, ""), left + (column + 0.5) * pitch, top + (row + 0.5) * pitch);
   });
 }
 

@@ -1,6 +1,7 @@
 // A figure as a picture for papers and slides: laid out again for a width, light, and every cell of a heatmap a shape.
 
 import { brushOf, measureIn } from "../../../headlight/components/kit/canvas.js";
+import { thousands } from "../../../headlight/components/kit/numbers.js";
 import { say } from "../../../headlight/components/kit/say.js";
 import { withResolution } from "./archive.js";
 import { axesOf, dropTightTexts, evenHeight, fitLabels, LAYOUT, spanOf, widths } from "./layout.js";
@@ -22,7 +23,7 @@ export const WIDTHS = [
   { words: "88 mm", mm: 88 },
   { words: "120 mm", mm: 120 },
   { words: "180 mm", mm: 180 },
-  { words: "1,600 px", px: 1600 },
+  { words: `${thousands(1600)} px`, px: 1600 },
 ];
 
 export async function makePicture({ figure, template, width, shown }) {

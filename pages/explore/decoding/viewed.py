@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NO_OUTPUT = mark("This model generates no text, so there is no decoding to show; the Heads page shows its attention.")
 LEAD_ENCODER = mark("This page shows how models generate text, token by token.")
 ABOUT = mark(
-    "The transformers library generated this output greedily. Choosing other tokens, beams and branches need "
+    "The transformers library generated this output greedily. Other tokens, beams and branches require "
     "Headlight’s core, which does not compute this model."
 )
 

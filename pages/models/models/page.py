@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from headlight.language import say, say_number
+from headlight.language import say, say_message, say_number
 from pages.models import model_store
 from pages.models.models import details, importing, proof
 from pages.shared import downloads, models, owners, prose
@@ -20,7 +20,7 @@ KIND_IN_WORDS = {
     "encoder-only": mark("Fills in the blanks of a text"),
 }
 LONG_LIST, LIST_HEIGHT = 5, 620  # models; a longer list is as high as this many pixels, and scrolls on its own
-NO_PREDICTIONS = mark("Encodes a text; has no language-modelling head")
+NO_PREDICTIONS = mark("Encodes a text; has no language-modeling head")
 
 
 def page() -> None:
@@ -92,6 +92,8 @@ def show(card: ModelCard) -> None:
     prose.subheading(card.title, say("included with Headlight") if card.is_shipped else whose)
     measured_by = "exact-match" if card.config.architecture == "encoder_decoder" else "accuracy"
     prose.paragraph(f"{_kind(card)}: {card.claim()}.", definitions(measured_by) if card.success else ())
+    if card.is_imported and (notes := model_store.import_notes(card.path)):
+        prose.small(" ".join(map(say_message, notes)))
     if card.guided_head is not None:
         layer, head = card.guided_head
         prose.paragraph(say(models.GUIDED, layer=layer, head=head), definitions("guided-head"))

@@ -70,7 +70,7 @@ def test_it_opens_with_its_attention(name: str, model_class: str):
     if ours.config.unembed:  # its output layer is tied
         assert is_bare and ours.config.has_decoder and ours.config.tie_embeddings != "none"
         return
-    assert any("no language-modelling head" in str(note) for note in notes)
+    assert any("no language-modeling head" in str(note) for note in notes)
     assert is_bare or any("head is not used" in str(note) for note in notes)
     with pytest.raises(ConfigError, match="makes no predictions"):
         ours(*tokens)

@@ -144,7 +144,7 @@ def test_a_typed_target_is_forced_and_what_the_model_writes_stands_beside_it(mak
 def test_a_model_without_a_last_layer_is_refused():
     model, tokenizer = model_of("encoder")
     config = model.config.changed(unembed=False, tie_embeddings="none", unembed_bias=False, unembed_transform=False)
-    with pytest.raises(ConfigError, match="no language-modelling head"):
+    with pytest.raises(ConfigError, match="no language-modeling head"):
         read_base(tc.build(config).eval(), tokenizer, "5 6")
 
 

@@ -58,7 +58,7 @@ def test_where_nothing_is_measured_that_is_said(two_models: Path, drawings: dict
         side("A"),
         side("B", change=ZEROED),
     )
-    assert "has no language-modelling head" in words_of(shown(lambda: effect.show(silent)))
+    assert "has no language-modeling head" in words_of(shown(lambda: effect.show(silent)))
 
 
 def blanks(folder: Path, text: str) -> ComparisonData:
