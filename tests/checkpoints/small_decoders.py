@@ -29,7 +29,6 @@ FALCON = {
     **{"max_position_embeddings": N_POSITIONS},
 }
 FALCON_40B: dict[str, Any] = {"new_decoder_architecture": True, "num_attention_heads": 6, "num_kv_heads": 2}
-FALCON_RW = {"alibi": True, "parallel_attn": False, "multi_query": False, "bias": True}
 MPT = {**TOKENS, "d_model": 36, "n_layers": 3, "n_heads": 3, "max_seq_len": N_POSITIONS}
 
 _gpt2 = partial(decoder, "GPT2", "LMHeadModel", {**TOKENS, **NAMES_OF_GPT, "n_inner": 50})
