@@ -10,20 +10,21 @@ from jaxtyping import Float
 
 from headlight.analysis.heads.measures import HeadScore
 from headlight.analysis.heads.scores import known_heads, score_heads
-from headlight.analysis.trace.model_run import run_text
+from headlight.analysis.trace.traced_forward import LEAST_ROOM, EncodedInput
 from headlight.figures.head_words import sentence
 from transformer_core.checkpoints.checkpoint import CARD, read_card
 from transformer_core.checkpoints.folder import write_json
 from transformer_core.checkpoints.load import load
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.errors import HeadlightError, RunError
+from transformer_core.decoding.greedy import greedy_decode, until_end
+from transformer_core.errors import HeadlightError, NotFiniteError, RunError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import zero_heads
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.evaluate import free_outputs
+from transformer_core.training.evaluate import by_length, free_outputs
 from transformer_core.training.run.begin import corpus_of
 from transformer_core.training.run.directory import RunDirectory
 
@@ -74,11 +75,20 @@ def usual_output(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]
         one in a hundred of their outputs does not reach. A text whose output stays below it is probably unlike
         those of training. Empty where an output is NaN or infinite.
     """
-    results = [
-        run_text(model, tokenizer, pair.source, max_tokens=model.config.max_seq_len).mean_probability for pair in pairs
-    ]
-    if not np.isfinite(results).all():
-        return {}
+    config, results = model.config, []
+    sources = {
+        row: EncodedInput.of(tokenizer, pair.source, "encoder_decoder", config.max_seq_len).ids
+        for row, pair in enumerate(pairs)
+    }
+    rooms = {row: min(config.max_seq_len, max(LEAST_ROOM, 2 * len(ids))) - 1 for row, ids in sources.items()}
+    for rows, src in by_length(sources, model):
+        try:
+            decoding = greedy_decode(model, src, max_new_tokens=max(rooms[row] for row in rows))
+        except NotFiniteError:
+            return {}
+        for row, tokens, log_probs in zip(rows, decoding.tokens[:, 1:].tolist(), decoding.log_probs, strict=True):
+            n_written = len(until_end(tokens[: rooms[row]], config))  # as `run_text` writes it
+            results.append(float(log_probs[:n_written].mean().exp()))
     return {"pairs": len(pairs), "least_probability": round(float(np.quantile(results, UNUSUAL)), 4)}
 
 

@@ -120,7 +120,7 @@ def free_outputs(
         The index of the pair, and the output tokens, including <eos>.
     """
     sources = {row: tokenizer.encode(pair.source, eos=True) for row, pair in enumerate(pairs)}
-    for rows, src in _by_length(sources, model):
+    for rows, src in by_length(sources, model):
         longest = max(len(tokenizer.target.encode(pairs[row].target, eos=True)) for row in rows)
         wanted = max(longest + 1, 2 * src.shape[1] + 8) if beyond_sources else longest + 1
         room = min(wanted, model.config.max_seq_len - 1)
@@ -135,7 +135,7 @@ def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, tex
         return {}
     prompts = {row: tokenizer.encode(corpus.prompt_of(text), bos=True) for row, text in enumerate(texts)}
     fitting = {row: prompt for row, prompt in prompts.items() if len(prompt) < model.config.max_seq_len}
-    for rows, tokens in _by_length(fitting, model):
+    for rows, tokens in by_length(fitting, model):
         for row, output in zip(rows, greedy_decode(model, tokens).tokens.tolist(), strict=True):
             _judge(verdicts, corpus.text_measures, texts[row], tokenizer.continuation(output, len(prompts[row])))
     return _fractions(verdicts)
@@ -147,7 +147,7 @@ def _determined(model: Transformer, tokenizer: Tokenizer, texts: Sequence[Any]) 
     room = model.config.max_seq_len
     encoded = {row: tokenizer.encode(text.text, bos=True)[:room] for row, text in enumerate(known)}
     n_right, n_in_all = 0, 0
-    for rows, tokens in _by_length(encoded, model):
+    for rows, tokens in by_length(encoded, model):
         for row, guess in zip(rows, model(tokens).argmax(dim=-1).tolist(), strict=True):
             determined = [unit for unit in known[row].determined if unit + 1 < len(encoded[row])]
             n_right += sum(guess[unit] == encoded[row][unit + 1] for unit in determined)  # <bos> shifts them by one
@@ -167,10 +167,15 @@ def _fractions(verdicts: dict[str, list[bool]]) -> dict[str, float]:
     return {name: sum(v) / len(v) for name, v in verdicts.items() if v}
 
 
-def _by_length(
+def by_length(
     sequences: Mapping[int, Sequence[int]], model: Transformer
 ) -> Iterator[tuple[list[int], Int[Tensor, "batch pos"]]]:
-    """Yield batches of row numbers of similar length, each with its token matrix, padded on the right."""
+    """Yield batches of row numbers of similar length, each with its token matrix on the model's device.
+
+    Args:
+        sequences: tokens, by row number.
+        model: whose <pad> fills the rows on the right.
+    """
     device, filler = next(model.parameters()).device, model.config.pad_id or 0
     rows = sorted(sequences, key=lambda row: len(sequences[row]))
     for first in range(0, len(rows), _BATCH_SIZE):

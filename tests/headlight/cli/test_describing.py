@@ -5,13 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+import headlight as hl
 import transformer_core as tc
 from headlight.analysis.heads.scores import score_heads
 from headlight.cli import describing
-from headlight.cli.describing import describe_heads, guidance_facts, shares_wrong
+from headlight.cli.describing import describe_heads, guidance_facts, shares_wrong, usual_output
 from tests.model.building import odd_config, shaken_model
 from transformer_core.checkpoints.checkpoint import read_card
 from transformer_core.checkpoints.load import load
@@ -69,6 +71,21 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "other" / "thesis.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="not a checkpoint"):
         keep_run(tmp_path / "run", tmp_path / "other")
+
+
+def test_the_usual_output_is_that_of_each_text_alone(monkeypatch: pytest.MonkeyPatch):
+    """A batch has room for the longest source; the output of a shorter one ends where it ends alone."""
+    tokenizer = tc.train_tokenizer([WORDS], kind="word")
+    model = shaken_model(odd_config(vocab_size=tokenizer.vocab_size, max_seq_len=100)).eval()
+    pairs = [Pair(" ".join([*WORDS.split() * 7][:n]), "a") for n in (1, 20, 40)]
+    alone = [hl.run_text(model, tokenizer, pair.source, max_tokens=100).mean_probability for pair in pairs]
+    for share in (0.0, 0.5, 1.0):
+        monkeypatch.setattr(describing, "UNUSUAL", share)
+        expected = {"pairs": 3, "least_probability": pytest.approx(np.quantile(alone, share), abs=1e-4)}
+        assert usual_output(model, tokenizer, pairs) == expected
+    with torch.no_grad():
+        model.unembed.weight.fill_(torch.nan)
+    assert usual_output(model, tokenizer, pairs) == {}
 
 
 WORDS = "a b c d e f"
