@@ -5,7 +5,7 @@ Source: Hu et al. 2022, sec. 4.1; Kalajdzievski 2023, for the rank-stabilized sc
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from transformer_core.checked_fields import is_number
 from transformer_core.checkpoints.checkpoint import read_json
 from transformer_core.checkpoints.pickles import StateDict
 from transformer_core.checkpoints.tensor_files import ADAPTER, TensorFiles, weight_files
+from transformer_core.checkpoints.wrappers import LazyTensors
 from transformer_core.errors import CheckpointError, Message
 
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
@@ -54,7 +55,7 @@ class _Change:
         return (weight.float() + (product.T if is_transposed else product)).to(weight.dtype)
 
 
-class Merged(Mapping[str, Tensor]):
+class Merged(LazyTensors):
     """The tensors of a base model with those of an adapter merged into them on access."""
 
     def __init__(self, base: Mapping[str, Tensor], adapter: "Adapter") -> None:
@@ -83,15 +84,6 @@ class Merged(Mapping[str, Tensor]):
                 base=self._adapter.base,
                 shape=tuple(weight.shape),
             ) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys  # without reading the tensor
 
     def described(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the base's config.json, with the new size of the vocabulary if the adapter resizes its embedding."""

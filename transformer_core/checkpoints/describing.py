@@ -1,13 +1,14 @@
 """What recognizing and describing models of several layouts has in common."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Entry, computed
+from transformer_core.checkpoints.entries import computed
 from transformer_core.checkpoints.layout import Choice, Convention, Question, SavedModel
-from transformer_core.checkpoints.wrappers import Renamed
+from transformer_core.checkpoints.wrappers import LazyTensors, Renamed
 from transformer_core.errors import Message
 
 DECODER_ONLY: Mapping[str, Any] = {
@@ -39,7 +40,7 @@ def having(*keys: str) -> Callable[[SavedModel], Mapping[str, Tensor] | None]:
     return recognize
 
 
-class Computed(Mapping[str, Tensor]):
+class Computed(LazyTensors):
     """Weights with tensors that are computed on access, such as biases of zero, or rows in another order."""
 
     def __init__(
@@ -58,15 +59,6 @@ class Computed(Mapping[str, Tensor]):
             raise KeyError(key)
         return computed(key, self._computed[key]) if key in self._computed else self._weights[key]
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys  # without computing the tensor
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
 
 def changed(
     weights: Mapping[str, Tensor], keys: Iterable[str], change: Callable[[Tensor], Tensor]
@@ -75,14 +67,17 @@ def changed(
     return {key: lambda key=key: change(weights[key]) for key in keys}  # type: ignore[misc]
 
 
+def thirds(weights: Mapping[str, Tensor], keys: Mapping[str, Sequence[str]]) -> Computed:
+    """Return the weights in which some matrices are three, under new keys by the old one: queries, keys and values."""
+    parts = {
+        new: lambda key=key, i=i: weights[key].chunk(3)[i] for key, news in keys.items() for i, new in enumerate(news)
+    }
+    return Computed(weights, parts, without=keys)
+
+
 def dropouts(given: Mapping[str, Any]) -> dict[str, float]:
     """Return both rates of dropout of a program that has one option for them."""
     return dict.fromkeys(("dropout", "dropout_pattern"), given.get("dropout", 0.0))
-
-
-def gains_of_one(key: str, norms: Sequence[str]) -> Entry:
-    """Return the entry of normalizations without a gain: one tensor of ones for all, as in `Computed`."""
-    return Entry(key, tuple(f"{norm}.weight" for norm in norms), lambda ones: [ones] * len(norms))
 
 
 def usual(option: str, value: Choice, program: str, others: tuple[Choice, ...] = ()) -> Convention:
@@ -94,6 +89,13 @@ def usual(option: str, value: Choice, program: str, others: tuple[Choice, ...] =
         program=program,
     )
     return Convention(option, value, note, others)
+
+
+def tying(tgt: Tensor, output: Tensor | None, *, src: Tensor | None = None) -> str:
+    """Return which matrices are the same, as `tie_embeddings`; without `src` there is one stack."""
+    if output is None or not torch.equal(tgt, output):
+        return "none"
+    return "target" if src is None or not torch.equal(src, tgt) else "three_way"
 
 
 def special_tokens(vocab_size: int) -> list[Convention]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -89,12 +90,10 @@ def inside(theirs: str, ours: str, entries: Iterable[Entry]) -> tuple[Entry, ...
     """Return entries whose names are relative to a module, under the names of this module in both models."""
 
     def named(entry: Entry) -> Entry:
-        keys = {
-            name: tuple(f"{theirs}.{key}" for key in getattr(entry, name)) for name in ("copies", "others", "instead")
-        }
-        return replace(
-            entry, key=f"{theirs}.{entry.key}", names=tuple(f"{ours}.{name}" for name in entry.names), **keys
-        )
+        keys: dict[str, Any] = {"key": f"{theirs}.{entry.key}"}
+        for name in ("copies", "others", "instead"):
+            keys[name] = tuple(f"{theirs}.{key}" for key in getattr(entry, name))
+        return replace(entry, names=tuple(f"{ours}.{name}" for name in entry.names), **keys)
 
     return tuple(map(named, entries))
 

@@ -3,7 +3,7 @@
 To add one, add a file in `families/` with
 
 - a function that converts the foreign config.json (`Options`) to a `ModelConfig`, and rejects unsupported options by
-  name;
+  name; its source is the paper, and the library's class where the two differ;
 - a function that returns an `Entry` for each tensor of the foreign file: its key, and our parameters that it fills;
 - the tensors in such files that are not needed, each with the reason (`Ignored`);
 - `FAMILIES`, a tuple of `Family` records, one per `model_type`.
@@ -50,7 +50,7 @@ _SIZES = {
 }
 
 
-def sizes(options: Options, *, n_layers: str = "n_decoder_layers") -> dict[str, int]:
+def sizes(options: Options, *, n_layers: str = "n_decoder_layers") -> dict[str, Any]:
     """Return the sizes that most families give the same names; `n_layers` is ours of the number of layers."""
     return {ours: options.whole(name) for ours, name in {**_SIZES, n_layers: "num_hidden_layers"}.items()}
 

@@ -86,25 +86,23 @@ def open_saved(
     weights, notes = unwrapped(saved.weights)
     saved = _with_own_config(replace(saved, weights=weights))
     model_type, given = saved.config.get("model_type"), dict(options or {})
-    text = given.pop(MAPPING, None)
-    if text is None and isinstance(model_type, str) and all(layout.model_type != model_type for layout in LAYOUTS):
+    if (text := given.pop(MAPPING, None)) is not None:
+        layout = layout_of(str(text), shapes_of(weights), given)
+    elif isinstance(model_type, str) and all(layout.model_type != model_type for layout in LAYOUTS):
+        refuse_options(options, where)
         values = with_generation(saved.config, generation_beside(saved.folder))
+        return ForeignModel(folder=saved.folder, values=values, weights=weights, files=files, notes=tuple(notes))
     else:
-        if text is None:
-            layout, weights = _recognized(saved, model_type, where)
-        else:
-            layout = layout_of(str(text), shapes_of(weights), given)
-        values, described = describe(layout, replace(saved, weights=weights), given, where=where)
-        return ForeignModel(
-            folder=saved.folder,
-            values=values,
-            weights=weights if described.weights is None else described.weights,
-            files=files,
-            notes=(*notes, *described.notes),
-            tokenizer=described.tokenizer,
-        )
-    refuse_options(options, where)
-    return ForeignModel(folder=saved.folder, values=values, weights=weights, files=files, notes=tuple(notes))
+        layout, weights = _recognized(saved, model_type, where)
+    fields, described = describe(layout, replace(saved, weights=weights), given, where=where)
+    return ForeignModel(
+        folder=saved.folder,
+        values=fields,
+        weights=weights if described.weights is None else described.weights,
+        files=files,
+        notes=(*notes, *described.notes),
+        tokenizer=described.tokenizer,
+    )
 
 
 def open_module(theirs: nn.Module, *, where: str | Message, options: Mapping[str, Any] | None = None) -> ForeignModel:

@@ -86,15 +86,32 @@ class UndecidedError(CheckpointError):
 
     def __init__(
         self,
-        template: str | Message,
-        /,
-        *,
         layout: str,
         questions: Sequence[Question],
         conventions: Sequence[Convention],
-        **values: Any,
+        *,
+        where: str | Message,
     ) -> None:
-        super().__init__(template, layout=layout, **values)
+        reasons = [
+            Message(
+                "{option}: {why} Candidates: {candidates}.",
+                option=question.option,
+                why=question.why,
+                candidates=", ".join(map(str, question.candidates)),
+            )
+            for question in questions
+        ]
+        message = Message(
+            "{where} was recognized as {layout}, but its files do not determine {options}; choose with "
+            "options={example}, or in a shell with {shell}. {reasons}",
+            layout=layout,
+            where=where,
+            options=", ".join(question.option for question in questions),
+            example="{" + ", ".join(f'"{question.option}": ...' for question in questions) + "}",
+            shell=" ".join(f"--set {question.option}=..." for question in questions),
+            reasons=Message.joined(" ", reasons),
+        )
+        super().__init__(message)
         self.layout, self.questions, self.conventions = layout, tuple(questions), tuple(conventions)
 
 
@@ -150,7 +167,7 @@ def describe(
         description = _described(layout, saved, given, where)
         by_convention = [convention for convention in description.conventions if convention.option not in given]
         if open_questions := [question for question in description.questions if question.option not in given]:
-            raise _undecided(layout, open_questions, by_convention, where)
+            raise UndecidedError(layout.name, open_questions, by_convention, where=where)
         values = {
             **description.fields,
             **{convention.option: convention.value for convention in by_convention},
@@ -207,31 +224,3 @@ def _in_our_names(layout: Layout, settings: Mapping[str, Any], where: str | Mess
     if isinstance(activation := fields.get("activation"), str):
         fields["activation"] = ACTIVATIONS.get(activation, activation)
     return fields
-
-
-def _undecided(
-    layout: Layout, questions: Sequence[Question], conventions: Sequence[Convention], where: str | Message
-) -> UndecidedError:
-    return UndecidedError(
-        "{where} was recognized as {layout}, but its files do not determine {options}; choose with options={example}, "
-        "or in a shell with {shell}. {reasons}",
-        layout=layout.name,
-        questions=questions,
-        conventions=conventions,
-        where=where,
-        options=", ".join(question.option for question in questions),
-        example="{" + ", ".join(f'"{question.option}": ...' for question in questions) + "}",
-        shell=" ".join(f"--set {question.option}=..." for question in questions),
-        reasons=Message.joined(
-            " ",
-            [
-                Message(
-                    "{option}: {why} Candidates: {candidates}.",
-                    option=question.option,
-                    why=question.why,
-                    candidates=", ".join(map(str, question.candidates)),
-                )
-                for question in questions
-            ],
-        ),
-    )

@@ -63,31 +63,24 @@ class UnknownLayoutError(CheckpointError):
 
 def unknown_layout(where: str | Message, weights: Mapping[str, Tensor]) -> UnknownLayoutError:
     """Return the error for weights whose names are of no known layout."""
-    nearest, shapes = nearest_layout(weights), shapes_of(weights)
+    nearest = nearest_layout(weights)
+    known: dict[str, Any] = {"where": where, "config": "config.json", "nearest": nearest, "shapes": shapes_of(weights)}
     if nearest is None:
         return UnknownLayoutError(
             "{where} has no {config}, and the names of its weights are of no known layout, so its architecture is "
             "unknown",
-            shapes=shapes,
-            where=where,
-            config="config.json",
+            **known,
         )
     if nearest.name in FAMILIES and len(nearest.fitting) > _KNOWN_PER_UNKNOWN * len(nearest.unknown):
         return UnknownLayoutError(
             "{where} has no {config}; its weights have the names of the transformers library, so write that file into "
             "the same folder with model.config.save_pretrained(folder)",
-            shapes=shapes,
-            nearest=nearest,
-            where=where,
-            config="config.json",
+            **known,
         )
     return UnknownLayoutError(
         "{where} has no {config}, and the names of its weights are of no known layout; the nearest is {layout}, "
         "with {n_fitting} of {n} names. It lacks {missing}; unknown are {unknown}",
-        shapes=shapes,
-        nearest=nearest,
-        where=where,
-        config="config.json",
+        **known,
         layout=nearest.name,
         n_fitting=len(nearest.fitting),
         n=len(nearest.fitting) + len(nearest.missing),

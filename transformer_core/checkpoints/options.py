@@ -172,10 +172,8 @@ class Options:
 
     def whole_or_null(self, name: str, absent: int | None = None) -> int | None:
         """Return a whole number, None if it is null, or `absent` if it is missing."""
-        if name not in self._values:
-            self._seen.add(name)
-            return absent
-        return None if self.value(name) is None else self.whole(name)
+        value = self.value(name, absent if name not in self._values else None)
+        return None if value is None else self.whole(name, absent)
 
     def number(self, name: str, default: float | None = None) -> float:
         """Return a number."""
@@ -186,10 +184,8 @@ class Options:
 
     def number_or_null(self, name: str, absent: float | None = None) -> float | None:
         """Return a number, None if it is null, or `absent` if it is missing."""
-        if name not in self._values:
-            self._seen.add(name)
-            return absent
-        return None if self.value(name) is None else self.number(name)
+        value = self.value(name, absent if name not in self._values else None)
+        return None if value is None else self.number(name, absent)
 
     def above_zero(self, name: str, default: float) -> float:
         """Return a number above 0."""

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.describing import having, heads_question, n_layers, usual_heads
+from transformer_core.checkpoints.describing import having, heads_question, n_layers, tying, usual_heads
 from transformer_core.checkpoints.entries import (
     Entry,
     embeddings_of_pair,
@@ -99,7 +98,6 @@ class PaperNames:
         src, tgt, output, query = (weights[key] for key in self.landmarks)
         up = weights[f"{self.layer.format(stack='encoder', i=0)}.{self.feed_forward[0]}.weight"]
         d_model, width = tgt.shape[1], query.shape[0]
-        tying = "none" if not _is_same(tgt, output) else "three_way" if _is_same(src, tgt) else "target"
         usual = d_model == _USUAL_WIDTH
         of_words = None if tokenizer else read_pair(saved.folder, (src.shape[0], tgt.shape[0]), self.special)
         framed = Message(_FRAMED, bos=self.special["bos"], eos=self.special["eos"])
@@ -117,7 +115,7 @@ class PaperNames:
                 "embedding_norm": bool(self.embedding_norm),
                 **_positions([weights[key] for key in self.positions]),
                 "attention_bias": "all" if self.landmarks[3].removesuffix("weight") + "bias" in weights else "none",
-                "tie_embeddings": tying,
+                "tie_embeddings": tying(tgt, output, src=src),
                 "unembed_bias": f"{self.output}.bias" in weights,
                 **{f"{role}_id": token for role, token in self.special.items()},
                 **self.fields,
@@ -173,7 +171,3 @@ def _positions(tables: Sequence[Tensor]) -> dict[str, Any]:
     kinds = [kind for kind in sinusoidal_kinds(tables[0]) if all(kind in sinusoidal_kinds(table) for table in tables)]
     lengths = [table.numel() // table.shape[-1] for table in tables]
     return {"positions": kinds[0] if kinds else "learned", "max_seq_len": min(lengths)}
-
-
-def _is_same(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and torch.equal(one, other)

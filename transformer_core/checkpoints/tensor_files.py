@@ -6,7 +6,7 @@ import mmap
 import re
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from transformer_core.cached_property import cached_property
 from transformer_core.checkpoints.file_kinds import FileKind, kind_by_ending, kind_elsewhere, kind_of
+from transformer_core.checkpoints.wrappers import LazyTensors
 from transformer_core.devices import in_words
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
@@ -44,7 +45,7 @@ _STEP = re.compile(r"checkpoint-(\d{1,12})")  # folders written by the `transfor
 _MOST_LISTED = 1000  # most files checked per folder
 
 
-class TensorFiles(Mapping[str, Tensor]):
+class TensorFiles(LazyTensors):
     """The tensors of some safetensors files by their keys.
 
     Each tensor is a view of its memory-mapped file, which the system reads on access. After the next one is read, its
@@ -65,6 +66,7 @@ class TensorFiles(Mapping[str, Tensor]):
             CheckpointError: a file is missing, truncated or damaged, or a key occurs twice.
         """
         self._files: dict[str, tuple[Path, Any]] = {}
+        self._keys = self._files
         self._sizes: dict[str, int] = {}
         self._mapped: set[int] = set()
         self._last: tuple[int, int] = (0, 0)  # address and bytes of the tensor that was read last
@@ -111,15 +113,6 @@ class TensorFiles(Mapping[str, Tensor]):
             self._n_read += n_bytes
             self._on_progress(self._n_read, self.n_bytes, self._what)
         return tensor
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._files  # without reading the tensor
 
     @cached_property
     def n_bytes(self) -> int:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 from torch import Tensor
 
@@ -31,16 +30,6 @@ class TorchParts:
     left_out: frozenset[str]  # keys of tensors that are not needed
     notes: tuple[Message, ...]
 
-    @classmethod
-    def of(cls, saved: SavedModel) -> Self:
-        """Find the parts of a model; config.json takes precedence.
-
-        Raises:
-            CheckpointError: stacks that are not one encoder, or one encoder and one decoder; or a part that is missing,
-                or one of several candidates.
-        """
-        return cls(**_Search(saved).result())
-
 
 def stacks_of(tensors: Iterable[str]) -> dict[str, str]:
     """Return "encoder" or "decoder" for each stack of layers, by the prefix of its keys."""
@@ -54,8 +43,13 @@ def stacks_of(tensors: Iterable[str]) -> dict[str, str]:
     }
 
 
-class _Search:
-    """The search for the parts of one model."""
+class PartsSearch:
+    """The search for the parts of one model; config.json takes precedence.
+
+    Raises:
+        CheckpointError: stacks that are not one encoder, or one encoder and one decoder; or a part that is missing, or
+            one of several candidates.
+    """
 
     def __init__(self, saved: SavedModel) -> None:
         self._where, self._weights, self._config = saved.folder, saved.weights, saved.config
@@ -76,8 +70,8 @@ class _Search:
                 name=other,
             )
 
-    def result(self) -> dict[str, Any]:
-        """Return the fields of `TorchParts`."""
+    def result(self) -> TorchParts:
+        """Return the parts."""
         keys = self._keys_of_layers()
         self._others = {key: self._weights[key] for key in self._weights if key not in keys.values()}
         width = self._weights[keys["encoder.layers.0.linear1.weight"]].shape[1]
@@ -99,14 +93,14 @@ class _Search:
             keys |= {"output.bias": _bias_of(output)} if _bias_of(output) in self._others else {}
         judges = [key for key in linear if key not in keys.values() and self._others[key].shape[0] != width]
         unused = {key for judge in judges for key in (judge, _bias_of(judge)) if key in self._others}
-        return {
-            "stacks": self._stacks,
-            "keys": keys,
-            "positions": kinds[0][0] if is_sinusoidal else "learned" if positions else "",
-            "lengths": tuple(self._others[key].numel() // width for key in positions),
-            "left_out": frozenset(unused | {*self._named("ignored")} | ({*positions} if is_sinusoidal else set())),
-            "notes": tuple(Message("Its classification head is not used: {name}.", name=key) for key in judges),
-        }
+        return TorchParts(
+            stacks=self._stacks,
+            keys=keys,
+            positions=kinds[0][0] if is_sinusoidal else "learned" if positions else "",
+            lengths=tuple(self._others[key].numel() // width for key in positions),
+            left_out=frozenset(unused | {*self._named("ignored")} | ({*positions} if is_sinusoidal else set())),
+            notes=tuple(Message("Its classification head is not used: {name}.", name=key) for key in judges),
+        )
 
     def _keys_of_layers(self) -> dict[str, str]:
         keys: dict[str, str] = {}

@@ -6,6 +6,7 @@ common prefix: `model.`, `net.`, `base_model.model.`. It is found by comparing k
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from torch import Tensor
 
@@ -15,7 +16,22 @@ PARTS = ("_orig_mod", "module", "_fsdp_wrapped_module", "_fpw_module", "_checkpo
 EXTRA_STATE = "_extra_state"  # last part of the keys of a module's extra state
 
 
-class Renamed(Mapping[str, Tensor]):
+class LazyTensors(Mapping[str, Tensor]):
+    """Tensors by keys, which are known without reading the tensors."""
+
+    _keys: Mapping[str, Any]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+class Renamed(LazyTensors):
     """A view of tensors under new keys."""
 
     def __init__(self, tensors: Mapping[str, Tensor], keys: Mapping[str, str]) -> None:
@@ -25,15 +41,6 @@ class Renamed(Mapping[str, Tensor]):
 
     def __getitem__(self, key: str) -> Tensor:
         return self._tensors[self._keys[key]]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys  # without reading the tensor
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
 
 
 def unwrapped_key(key: str) -> str:

@@ -6,6 +6,7 @@ place of <bos> or right after it.
 
 import math
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,10 +29,7 @@ COMPUTED = "model.{stack}.embed_positions.weights"  # M2M100's key for a table t
 
 
 def read_bart(options: Options) -> ModelConfig:
-    """Return our configuration of a BART.
-
-    Source: Lewis et al. 2020, sec. 2.1, and the library's class, as for those that follow.
-    """
+    """Return our configuration of a BART (Lewis et al. 2020, sec. 2.1)."""
     return marian.read_kin(options, positions="learned", embedding_norm=True, **_special_tokens(options, start=2))
 
 
@@ -78,7 +76,7 @@ def read_m2m100(options: Options) -> ModelConfig:
     )
 
 
-def _special_tokens(options: Options, *, start: int | None) -> dict[str, int | None]:
+def _special_tokens(options: Options, *, start: int | None) -> dict[str, Any]:
     """Return the special tokens, given the default of the decoder's first one; None: that of all texts."""
     first = options.token("decoder_start_token_id", start)
     return {

@@ -28,10 +28,7 @@ LAYER = (
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a BERT.
-
-    Source: Devlin et al. 2019, sec. 3, and the library's class.
-    """
+    """Return our configuration of a BERT (Devlin et al. 2019, sec. 3)."""
     return read_kin(options, pad_id=0)
 
 

@@ -10,10 +10,7 @@ from transformer_core.errors import Message
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a BLOOM.
-
-    Source: Le Scao et al. 2022, sec. 3.2, and the library's class.
-    """
+    """Return our configuration of a BLOOM (Le Scao et al. 2022, sec. 3.2)."""
     options.must_be(
         "apply_residual_connection_post_layernorm", False, Message("the residual is only supported before the norm")
     )

@@ -11,10 +11,7 @@ EPS = 1e-12  # of every normalization; not in the configuration
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a DistilBERT.
-
-    Source: Sanh et al. 2019, sec. 3, and the library's class.
-    """
+    """Return our configuration of a DistilBERT (Sanh et al. 2019, sec. 3)."""
     return encoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("dim"),

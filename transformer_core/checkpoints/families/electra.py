@@ -11,10 +11,7 @@ HEAD = "generator_lm_head.weight"
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of an ELECTRA, generator or discriminator.
-
-    Source: Clark et al. 2020, sec. 2 and 3.2, and the library's class.
-    """
+    """Return our configuration of an ELECTRA, generator or discriminator (Clark et al. 2020, sec. 2 and 3.2)."""
     options.must_be("hidden_act", "gelu", Message("the generator's head only supports GELU"))
     options.idle("summary_activation")
     width = options.whole("embedding_size", 128)

@@ -25,10 +25,7 @@ from transformer_core.errors import Message
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a Falcon.
-
-    Source: Almazrouei et al. 2023, sec. 4, and the library's class.
-    """
+    """Return our configuration of a Falcon (Almazrouei et al. 2023, sec. 4)."""
     d_model = options.whole(options.spelled("n_embed", "hidden_size"))
     n_heads = options.whole(options.spelled("n_head", "num_attention_heads"))
     is_new, has_bias = options.switch("new_decoder_architecture", False), options.switch("bias", False)

@@ -13,10 +13,7 @@ GPT2_END = 50256  # <|endoftext|>
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a GPT-2.
-
-    Source: Radford et al. 2019, sec. 2.3, and the library's class.
-    """
+    """Return our configuration of a GPT-2 (Radford et al. 2019, sec. 2.3)."""
     options.switch("scale_attn_by_inverse_layer_idx", False)  # in the weights
     options.must_be("add_cross_attention", False, Message("cross-attention is only supported together with an encoder"))
     options.idle("reorder_and_upcast_attn", "summary_activation")

@@ -15,10 +15,7 @@ FULL, WINDOW = "global", "local"
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a GPT-Neo.
-
-    Source: Black et al. 2021, the code of GPT-Neo, and the library's class.
-    """
+    """Return our configuration of a GPT-Neo (Black et al. 2021, the code of GPT-Neo)."""
     options.idle("attention_layers", "embed_dropout")  # the layers are in attention_types
     d_model, kinds = options.whole("hidden_size"), _kinds(options)
     n_layers = options.whole(options.spelled("num_hidden_layers", "num_layers"), len(kinds))

@@ -9,10 +9,7 @@ from transformer_core.errors import Message
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a GPT-J.
-
-    Source: Wang and Komatsuzaki 2021, and the library's class.
-    """
+    """Return our configuration of a GPT-J (Wang and Komatsuzaki 2021)."""
     options.must_be("rotary", True, Message("this family requires rotary positions"))
     options.must_be("scale_attn_weights", True, Message("scores must be divided by sqrt(d_head)"))
     n_heads, d_model = options.whole("n_head"), options.whole("n_embd")

@@ -11,10 +11,7 @@ from transformer_core.config import ModelConfig
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a Granite.
-
-    Source: Granite Team 2024, sec. 3 and the library's class.
-    """
+    """Return our configuration of a Granite (Granite Team 2024, sec. 3)."""
     options.idle("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling")
     return llama.read_llama(options)
 

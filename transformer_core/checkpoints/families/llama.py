@@ -28,10 +28,7 @@ HEAD = "lm_head.weight"
 
 
 def read_llama(options: Options) -> ModelConfig:
-    """Return our configuration of a Llama; SmolLM and SmolLM2 are Llamas.
-
-    Source: Touvron et al. 2023, sec. 2.2, and the library's class, as for those that follow.
-    """
+    """Return our configuration of a Llama; SmolLM and SmolLM2 are Llamas (Touvron et al. 2023, sec. 2.2)."""
     return read(
         options,
         attention_bias="all" if options.switch("attention_bias", False) else "none",

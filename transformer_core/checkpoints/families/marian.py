@@ -26,10 +26,7 @@ HEAD = "lm_head.weight"
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a MarianMT.
-
-    Source: Junczys-Dowmunt et al. 2018, and the library's class.
-    """
+    """Return our configuration of a MarianMT (Junczys-Dowmunt et al. 2018)."""
     vocab_size = options.whole("vocab_size")
     options.must_be("share_encoder_decoder_embeddings", True, Message("source and target must share one vocabulary"))
     options.must_be(

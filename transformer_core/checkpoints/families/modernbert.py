@@ -10,10 +10,7 @@ HEAD = "decoder.weight"
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a ModernBERT.
-
-    Source: Warner et al. 2024, sec. 2.1, and the library's class.
-    """
+    """Return our configuration of a ModernBERT (Warner et al. 2024, sec. 2.1)."""
     options.idle("position_embedding_type", "global_attn_every_n_layers", "deterministic_flash_attn")
     options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a dropout rate of training
     activation = options.choice("hidden_activation", ACTIVATIONS, "gelu")

@@ -13,10 +13,7 @@ MAX_DISTANCE = 128  # in no option
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of an MPNet.
-
-    Source: Song et al. 2020, sec. 2.2 and 3.1, and the library's class.
-    """
+    """Return our configuration of an MPNet (Song et al. 2020, sec. 2.2 and 3.1)."""
     options.must_be("hidden_act", "gelu", Message("the masked-token head only supports GELU"))
     return bert.read_kin(
         options,

@@ -11,10 +11,7 @@ _NORMS = {"low_precision_layernorm": "layer_without_bias", "layernorm": "layer_w
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of an MPT.
-
-    Source: MosaicML 2023, the code of llm-foundry, and the library's class.
-    """
+    """Return our configuration of an MPT (MosaicML 2023, the code of llm-foundry)."""
     options.must_be("no_bias", True, Message("this family has no biases"))
     options.must_be("expansion_ratio", 4, Message("the feed-forward width must be 4 times the model's"))
     options.must_be("logit_scale", None, Message("logits are not scaled in this family"))

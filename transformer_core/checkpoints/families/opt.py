@@ -14,10 +14,7 @@ _UNUSED_POSITIONS = 2  # the table's first rows
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of an OPT.
-
-    Source: Zhang et al. 2022, sec. 2.1, and the library's class.
-    """
+    """Return our configuration of an OPT (Zhang et al. 2022, sec. 2.1)."""
     options.must_be("layer_norm_elementwise_affine", True, Message("this family requires trained normalizations"))
     d_model = options.whole("hidden_size")
     options.idle("layerdrop", "activation_dropout")

@@ -9,10 +9,7 @@ from transformer_core.config import ModelConfig
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a Phi.
-
-    Source: Gunasekar et al. 2023, sec. 2.3, and the library's class.
-    """
+    """Return our configuration of a Phi (Gunasekar et al. 2023, sec. 2.3)."""
     return decoder_only(
         **sizes(options),
         n_kv_heads=options.whole_or_null("num_key_value_heads") or 0,

@@ -12,10 +12,7 @@ HEAD_PARTS = ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias", "lm_head.de
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a RoBERTa.
-
-    Source: Liu et al. 2019, sec. 2 and 4, and the library's class.
-    """
+    """Return our configuration of a RoBERTa (Liu et al. 2019, sec. 2 and 4)."""
     options.must_be("hidden_act", "gelu", Message("the masked-token head only supports GELU"))
     return bert.read_kin(options, pad_id=1, n_unused_positions=n_unused_positions)
 

@@ -13,10 +13,7 @@ from transformer_core.config import ModelConfig
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a StableLM.
-
-    Source: Bellagente et al. 2024, sec. 2.2, and the library's class.
-    """
+    """Return our configuration of a StableLM (Bellagente et al. 2024, sec. 2.2)."""
     return decoder_only(
         **sizes(options),
         n_kv_heads=options.whole("num_key_value_heads", 32),

@@ -21,6 +21,7 @@ from transformer_core.checkpoints.describing import (
     having,
     heads_question,
     n_layers,
+    thirds,
 )
 from transformer_core.checkpoints.entries import Entry, embeddings, in_layers, inside, module, modules, parts
 from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel
@@ -169,25 +170,19 @@ def _by_layer(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
     """Return the tensors with one matrix each for all queries, keys and values of a layer."""
     heads: dict[str, list[tuple[int, str]]] = {}  # number and key of each head, by the new key
     computed: dict[str, Callable[[], Tensor]] = {}
-    stacked = [(key, match) for key in weights if (match := _STACKED.fullmatch(key))]
-    for key, match in stacked:
-        for i, name in enumerate(_PROJECTIONS):
-            computed[f"{match[1]}.{name}.{match[2]}"] = partial(_third, weights, key, i)
+    stacked = {key: match for key in weights if (match := _STACKED.fullmatch(key))}
+    split = {key: [f"{match[1]}.{name}.{match[2]}" for name in _PROJECTIONS] for key, match in stacked.items()}
     for key in weights:
         if match := _OF_HEAD.fullmatch(key):
             heads.setdefault(f"{match[1]}.{match[3]}.{match[4]}", []).append((int(match[2]), key))
     for new, of_layer in heads.items():
         computed[new] = partial(_joined, weights, [key for _, key in sorted(of_layer)])
     old = [key for of_layer in heads.values() for _, key in of_layer]
-    return Computed(weights, computed, without=[*old, *(key for key, _ in stacked)])
+    return Computed(thirds(weights, split), computed, without=old)
 
 
 def _joined(weights: Mapping[str, Tensor], keys: Sequence[str]) -> Tensor:
     return torch.cat([weights[key] for key in keys])
-
-
-def _third(weights: Mapping[str, Tensor], key: str, i: int) -> Tensor:
-    return weights[key].chunk(3)[i]
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:

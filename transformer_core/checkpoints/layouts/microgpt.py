@@ -9,13 +9,12 @@ from transformer_core.checkpoints.characters import characters_in
 from transformer_core.checkpoints.describing import (
     DECODER_ONLY,
     Computed,
-    gains_of_one,
     having,
     heads_question,
     n_layers,
     usual,
 )
-from transformer_core.checkpoints.entries import Entry, embeddings, in_layers
+from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, in_layers, shared
 from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -83,7 +82,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         fields=fields,
         conventions=conventions,
         questions=questions,
-        weights=Computed(weights, {_ONES: lambda: torch.ones(d_model)}),
+        weights=Computed(weights, {f"{_ONES}.weight": lambda: torch.ones(d_model)}),
         tokenizer=tokenizer,
     )
 
@@ -95,7 +94,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return (
         *embeddings(config, "wte", head="lm_head"),
         Entry("wpe", ("decoder.pos_embed.table",)),
-        gains_of_one(_ONES, ["decoder.embedding_norm", *norms]),
+        *shared(_ONES, ["decoder.embedding_norm", *norms], WEIGHT),
         *in_layers(config, "layer*", [Entry(theirs, (f"{ours}.weight",)) for theirs, ours in _LINEAR.items()]),
     )
 

@@ -13,12 +13,11 @@ from transformer_core.checkpoints.describing import (
     DECODER_ONLY,
     Computed,
     changed,
-    gains_of_one,
     having,
     n_layers,
     usual,
 )
-from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, in_layers, modules
+from transformer_core.checkpoints.entries import WEIGHT, Entry, embeddings, in_layers, modules, shared
 from transformer_core.checkpoints.layout import Description, Layout, SavedModel
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
@@ -103,7 +102,8 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         "attention_bias": "none",
         "tie_embeddings": "none",
     }
-    ones = {_ONES: lambda: torch.ones(d_model), _ONES_OF_HEAD: lambda: torch.ones(d_head)}
+    sizes = {_ONES: d_model, _ONES_OF_HEAD: d_head}
+    ones = {f"{name}.weight": partial(torch.ones, size) for name, size in sizes.items()}
     rows = changed(weights, (_TOKENS, HEAD), lambda rows: rows[:vocab_size])  # others only pad them to a multiple of 64
     of_heads = [key for key in weights if key.endswith((".attn.c_q.weight", ".attn.c_k.weight"))]
     turned = changed(weights, of_heads, partial(_turned, d_head=d_head))
@@ -132,8 +132,8 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     qk_norms = [f"{block}.self_attn.{name}" for block in blocks for name in ("q_norm", "k_norm")]
     return (
         *embeddings(config, _TOKENS, head=HEAD),
-        gains_of_one(_ONES, ["decoder.embedding_norm", *norms, "decoder.ln_final"]),
-        gains_of_one(_ONES_OF_HEAD, qk_norms),
+        *shared(_ONES, ["decoder.embedding_norm", *norms, "decoder.ln_final"], WEIGHT),
+        *shared(_ONES_OF_HEAD, qk_norms, WEIGHT),
         *in_layers(config, "transformer.h.*", modules(_LAYER, WEIGHT)),
     )
 

@@ -17,6 +17,7 @@ from transformer_core.checkpoints.describing import (
     having,
     heads_question,
     n_layers,
+    thirds,
     usual_heads,
 )
 from transformer_core.checkpoints.entries import Entry, embeddings, in_layers, inside, modules
@@ -51,22 +52,14 @@ def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
     """Return the tensors of a GPTModel, or of a GPTModelFast by the names of a GPTModel."""
     if fast := having("trf_blocks.0.att.qkv.weight", "trf_blocks.0.ff.layers.0.weight", TOKENS, POSITIONS)(saved):
         weights = Renamed(fast, {_in_table(key): key for key in fast})
-        split = {
-            key.replace(".qkv.", f".W_{name}."): partial(_third, weights, key, i)
-            for key in weights
-            if ".att.qkv." in key
-            for i, name in enumerate(("query", "key", "value"))
-        }
-        return Computed(weights, split, without=[key for key in weights if ".att.qkv." in key])
+        names = ("W_query", "W_key", "W_value")
+        stacked = [key for key in weights if ".att.qkv." in key]
+        return thirds(weights, {key: [key.replace("qkv", name) for name in names] for key in stacked})
     return having("trf_blocks.0.att.W_query.weight", "trf_blocks.0.ff.layers.0.weight", TOKENS, POSITIONS)(saved)
 
 
 def _in_table(key: str) -> str:
     return next((key.removesuffix(fast) + name for fast, name in _FAST.items() if key.endswith(fast)), key)
-
-
-def _third(weights: Mapping[str, Tensor], key: str, i: int) -> Tensor:
-    return weights[key].chunk(3)[i]
 
 
 def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:

@@ -19,10 +19,9 @@ scale_embeddings false.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.describing import heads_question, special_tokens
+from transformer_core.checkpoints.describing import heads_question, special_tokens, tying
 from transformer_core.checkpoints.entries import (
     Entry,
     embeddings,
@@ -34,7 +33,7 @@ from transformer_core.checkpoints.entries import (
     parts,
 )
 from transformer_core.checkpoints.layout import Description, Layout, Question, SavedModel
-from transformer_core.checkpoints.torch_parts import STACKS, TorchParts, stacks_of
+from transformer_core.checkpoints.torch_parts import STACKS, PartsSearch, stacks_of
 from transformer_core.checkpoints.wrappers import Renamed
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
@@ -84,9 +83,9 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
     Source: the classes of torch.nn, which follow Vaswani et al. 2017.
 
     Raises:
-        CheckpointError: as for `TorchParts.of`; or only one of two stacks has a final normalization.
+        CheckpointError: as for `PartsSearch`; or only one of two stacks has a final normalization.
     """
-    parts = TorchParts.of(saved)
+    parts = PartsSearch(saved).result()
     tensors = {name: saved.weights[key] for name, key in parts.keys.items()}
     is_pair, has_output = len(parts.stacks) > 1, "output.weight" in tensors
     src, tgt = tensors["embedding.0"], tensors[f"embedding.{len(parts.stacks) - 1}"]
@@ -122,7 +121,7 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
             "feed_forward_bias": has_bias,
             "attention_bias": "all" if has_bias else "none",
             "scale_embeddings": False,
-            "tie_embeddings": _tying(src, tgt, tensors.get("output.weight"), is_pair=is_pair),
+            "tie_embeddings": tying(tgt, tensors.get(_HEAD), src=src if is_pair else None),
             "unembed": has_output,
             "unembed_bias": "output.bias" in tensors,
             "pad_id": None,
@@ -136,12 +135,6 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
         notes=parts.notes,
         weights=Renamed({key: saved.weights[key] for key in saved.weights if key not in parts.left_out}, parts.keys),
     )
-
-
-def _tying(src: Tensor, tgt: Tensor, output: Tensor | None, *, is_pair: bool) -> str:
-    if output is None or not torch.equal(tgt, output):
-        return "none"
-    return "three_way" if is_pair and src.shape == tgt.shape and torch.equal(src, tgt) else "target"
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
