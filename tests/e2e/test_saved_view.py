@@ -85,7 +85,9 @@ def test_a_saved_view_works_offline(browser: Browser, tmp_path: Path) -> None:
     expect(view_of_all).to_have_css("background-color", "rgb(18, 20, 26)")
     page.emulate_media(color_scheme="light")
     expect(view_of_all).to_have_css("background-color", "rgb(255, 255, 255)")
-    page.add_style_tag(content=":root { --vscode-editor-background: #1f1f1f } :root, body { background: none !important }")
+    page.add_style_tag(
+        content=":root { --vscode-editor-background: #1f1f1f } :root, body { background: none !important }"
+    )
     page.locator("body").evaluate("body => (body.className = 'vscode-dark')")
     expect(view_of_all).to_have_css("background-color", "rgb(18, 20, 26)")
     page.locator("html").evaluate("html => html.style.setProperty('--vscode-editor-background', 'white')")
