@@ -8,8 +8,8 @@ A layout is recognized by its tensors. To add one, add a file in `layouts/` with
 - a function that returns an `Entry` for each tensor (entries.py);
 - `LAYOUTS`, a tuple of `Layout` records.
 
-The file is found automatically. Options have the names of `ModelConfig`; `load(..., options={"n_heads": 4})` or a
-config.json next to the weights answers a question, or replaces a convention.
+The file is found automatically. Options have the names of `ModelConfig`, or of the `choices` of the layout;
+`load(..., options={"n_heads": 4})` or a config.json next to the weights answers a question, or replaces a convention.
 """
 
 from collections.abc import Callable, Mapping, Sequence
