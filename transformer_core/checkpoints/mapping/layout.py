@@ -1,10 +1,14 @@
 """The layout that a mapping describes, and what is wrong with a mapping."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from torch import Tensor
+
 from transformer_core.checkpoints.convert import own_parameters
+from transformer_core.checkpoints.entries import Entry
 from transformer_core.checkpoints.family import Ignored
 from transformer_core.checkpoints.layout import Layout
 from transformer_core.checkpoints.mapping.options import described
@@ -34,7 +38,7 @@ def layout_of(text: str, shapes: Shapes, options: Mapping[str, Any]) -> Layout:
         model_type=MAPPING,
         recognize=lambda saved: saved.weights,
         describe=lambda saved, given: described(mapping, shapes, given),
-        keys=lambda config: mapping.entries,
+        keys=lambda config: _with_zero_biases(mapping.entries, own_parameters(assemble(config))),
         head=output,
         settings=lambda saved: mapping.options,
         ignored=tuple(Ignored(re.escape(key), Message("left out by the mapping")) for key in mapping.unneeded),
@@ -81,7 +85,8 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
                 ),
             )
         )
-    if missing := [name for name in expected if name not in mapping.filled]:
+    names = {name for entry in _with_zero_biases(mapping.entries, expected) for name in entry.names}
+    if missing := [name for name in expected if name not in names]:
         why = Message("{n} of our parameters get no tensor, such as {name}", n=len(missing), name=missing[0])
         if (shared := "encoder.embed.weight") in mapping.filled and "decoder.embed.weight" in missing:
             why = Message(
@@ -90,6 +95,32 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
             )
         wrong.append(Problem(0, why))
     return sorted(wrong, key=lambda problem: problem.line or len(text))
+
+
+def _with_zero_biases(entries: Iterable[Entry], expected: Collection[str]) -> tuple[Entry, ...]:
+    """Return the entries, where a bias that only our model has is 0: that of queries, beside one of outputs.
+
+    Args:
+        entries: of the mapping.
+        expected: the names of our parameters.
+    """
+    entries = tuple(entries)
+    filled = {name for entry in entries for name in entry.names}
+
+    def completed(entry: Entry) -> Entry:
+        places = {
+            bias: place
+            for place, name in enumerate(entry.names)
+            if (bias := f"{name.removesuffix('.weight')}.bias") in expected and bias not in filled
+        }
+
+        def cut(weight: Tensor) -> Sequence[Tensor]:
+            parts = entry.cut(weight)
+            return (*parts, *(parts[place].new_zeros(len(parts[place])) for place in places.values()))
+
+        return replace(entry, names=(*entry.names, *places), cut=cut) if places else entry
+
+    return tuple(map(completed, entries))
 
 
 def _misfit(

@@ -57,8 +57,12 @@ def described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any]) 
         "output_norm": has("out_norm.weight"),
         "embedding_norm": has("embedding_norm.weight"),
         "gated": has("mlp.gate.weight"),
-        "feed_forward_bias": has("mlp.up.bias"),
-        "attention_bias": "all" if has("_attn.out.bias") else "qkv" if has("_attn.q.bias") else "none",
+        "feed_forward_bias": has("mlp.up.bias", "mlp.gate.bias", "mlp.down.bias"),
+        "attention_bias": "all"
+        if has("_attn.out.bias")
+        else "qkv"
+        if has("_attn.q.bias", "_attn.k.bias", "_attn.v.bias")
+        else "none",
         "qk_norm": has("q_norm.weight"),
         "n_segments": size("segment_embed.weight"),
         "scale_embeddings": False,

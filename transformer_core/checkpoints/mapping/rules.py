@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.entries import Cut, Entry
+from transformer_core.checkpoints.entries import Cut, Entry, as_it_is, only_row
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ArgumentError, Message
 
@@ -68,28 +68,24 @@ class Rule:
         of_layer = slice(-1 if self.is_of_heads else None)
         return {match[0]: tuple(_numbered(name, match.groups()[of_layer]) for name in self.names) for match in matches}
 
-    def entries(self, matched: Mapping[str, tuple[str, ...]]) -> list[Entry]:
+    def entries(self, matched: Mapping[str, tuple[str, ...]], shapes: Shapes) -> list[Entry]:
         """Return the tensors that the line matches, those of the heads of a layer together."""
         groups: dict[tuple[str, ...], list[str]] = {}
         for key, names in matched.items():
             groups.setdefault(names if self.is_of_heads else (key,), []).append(key)
         return [
-            Entry(first, matched[first], self.cut, others=tuple(others), joined=torch.cat)
+            Entry(first, matched[first], self._cut(shapes[first]), others=tuple(others), joined=torch.cat)
             for first, *others in groups.values()
         ]
 
-    @property
-    def cut(self) -> Cut:
-        """The function that splits a tensor into our parameters."""
-        n, is_transposed = len(self.names), self.is_transposed
-
-        def split(weight: Tensor) -> Sequence[Tensor]:
-            if _is_stack(weight.shape, n, is_transposed=is_transposed):
-                return (weight.mT if is_transposed else weight).unbind()
-            matrix = weight[0] if weight.ndim == 3 and len(weight) == 1 else weight  # a table [1, pos, d_model]
-            return (matrix.T if is_transposed else matrix).chunk(n)
-
-        return split
+    def _cut(self, shape: Sequence[int]) -> Cut:
+        """Return the function that splits a tensor of this shape into our parameters."""
+        n = len(self.names)
+        if n == 1 and not self.is_transposed:
+            return only_row if len(shape) == 3 and shape[0] == 1 else as_it_is  # a table [1, pos, d_model]
+        if _is_stack(shape, n, is_transposed=self.is_transposed):
+            return lambda stack: (stack.mT if self.is_transposed else stack).unbind()
+        return lambda matrix: (matrix.T if self.is_transposed else matrix).chunk(n)
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,7 @@ class TensorMapping:
                 continue
             used |= matched.keys()
             unneeded += [] if rule.names else [*matched]
-            for entry in rule.entries(matched):
+            for entry in rule.entries(matched, shapes):
                 filled |= dict.fromkeys(entry.names, (rule, entry))
         problems.sort(key=lambda problem: problem.line)
         return cls(filled, tuple(unneeded), options, tuple(problems), bool(open_lines))
@@ -240,7 +236,7 @@ def _trouble(
         return Message("the file has no {key}", key=rule.key)
     if twice := used & matched.keys():
         return Message("{key} is mapped by an earlier line", key=min(twice))
-    entries = rule.entries(matched)
+    entries = rule.entries(matched, shapes)
     names = [name for entry in entries for name in entry.names]
     if again := next((name for name in names if name in filled), None):
         return Message("{name} is filled by line {line} already", name=again, line=filled[again][0].line)
