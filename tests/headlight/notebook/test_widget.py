@@ -1,13 +1,11 @@
 """The view as a widget of a notebook."""
 
-import pytest
 import torch
 
 import headlight as hl
 
 
 def test_a_widget_has_a_picture_for_where_no_widgets_run():
-    pytest.importorskip("anywidget")
     widget = hl.show(attentions=[torch.eye(2)[None]], tokens=["a", "b"]).widget()
     bundle, _ = widget._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
