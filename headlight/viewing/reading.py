@@ -121,6 +121,8 @@ def as_transformers(model: Any) -> Any:
             "{kind} is not a model of the transformers library; give one that from_pretrained returns",
             kind=type(model).__name__,
         )
+    if not hasattr(model, "hf_device_map") and all(parameter.is_meta for parameter in model.parameters()):
+        raise ArgumentError("{kind} has no weights: it is on the meta device", kind=type(model).__name__)
     return model
 
 

@@ -76,6 +76,7 @@ def test_an_adapter_is_added_to_its_base_model(name: str, is_stabilized: bool, f
         expected = theirs(tokens, attention_mask=real.long()).logits[real]
         torch.testing.assert_close(ours(tokens)[real], expected, rtol=1e-5, atol=2e-5)
     assert any("merged into its base model, owner/base" in str(note) for note in notes)
+    assert "Its base model was read from the folder base next to the adapter." in map(str, notes)
 
 
 def test_an_adapter_may_resize_the_vocabulary(folder_of: FolderOf, tmp_path: Path):

@@ -155,6 +155,8 @@ def test_a_model_in_memory_is_copied():
     assert (ours.config.eos_ids, tokenizer.kind) == ((2, 38), "ids")
     next(ours.parameters()).zero_()
     assert next(theirs.parameters()).any()
-    for other in (torch.nn.Linear(2, 2), 5, None, ["checkpoints/en-fr"]):
-        with pytest.raises(CheckpointError, match=r"of no known layout|got "):
+    quantized = random_model("gpt2")
+    quantized.register_state_dict_post_hook(lambda module, values, *_: values.update(dtype=torch.qint8))
+    for other in (torch.nn.Linear(2, 2), 5, None, ["checkpoints/en-fr"], theirs.to("meta"), quantized):
+        with pytest.raises(CheckpointError, match=r"of no known layout|got |meta device|quantized weights"):
             tc.load(other)

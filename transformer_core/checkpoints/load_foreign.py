@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from transformer_core.checkpoints.adapter import MERGED, Adapter, Merged, is_adapter, read_adapter
 from transformer_core.checkpoints.checkpoint import CONFIG, OnNote, is_foreign, refuse_other_tokenizer
@@ -52,6 +52,8 @@ def read_foreign(
         weights = Merged(weights, adapter)
         values = weights.described(values)
         on_note(Message(MERGED, base=adapter.base))
+        if place.parent == source.folder.parent and place != typed_path(adapter.base):
+            on_note(Message("Its base model was read from the folder {name} next to the adapter.", name=place.name))
         with_tokenizer = source.folder if has_tokenizer(source.folder) else with_tokenizer
     config = family_of(values, where=where).config(values, where=f"{where}: {CONFIG}")
     tokenizer = opened.tokenizer or tokenizer_in(
@@ -91,6 +93,13 @@ def copy_module(
     where = type(theirs).__name__
     theirs = _merged(theirs, where)
     opened = open_module(theirs, where=where, options=options)
+    for name, weight in opened.weights.items():
+        if not isinstance(weight, Tensor):
+            raise CheckpointError(
+                "{where} has quantized weights, such as {name}; give a model without", where=where, name=name
+            )
+        if weight.is_meta:
+            raise CheckpointError("{where} has no weights: it is on the meta device", where=where)
     weights = {name: weight.detach().clone() for name, weight in opened.weights.items()}
     model = convert(opened.values, weights, where=where, on_note=on_note)
     for note in opened.notes:

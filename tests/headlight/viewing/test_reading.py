@@ -148,6 +148,7 @@ REFUSED = {
     "only one input can be read": (lambda: small("Electra", TEXT), {"input_ids": IDS.expand(2, -1)}),
     "cannot read these inputs": (lambda: small("Electra", TEXT), {"input_ids": IDS + 100}),
     "more than the 2 GiB allowed": (lambda: small("Electra", TEXT), {"input_ids": IDS.expand(1, -1).repeat(1, 2000)}),
+    "it is on the meta device": (lambda: small("Electra", TEXT).to("meta"), {"input_ids": IDS}),
     "is not a model of the transformers library": (lambda: torch.nn.Linear(2, 2), {}),
 }
 
