@@ -46,7 +46,6 @@ def read_llmc(path: Path) -> StateDict:
     shapes = list(_llmc_shapes(n_rows, n_positions, n_layers, width)) if 0 < n_layers <= MOST_LAYERS else []
     if min(n_positions, vocab_size, n_heads, width, n_rows - vocab_size + 1) < 1:
         shapes = []
-    _refuse_other_size(path, 4 * _HEADER, dtype, shapes)
     tensors = _mapped(path, 4 * _HEADER, dtype, shapes)
     tensors["transformer.wte.weight"] = tensors["transformer.wte.weight"][:vocab_size]
     options = {"n_layer": n_layers, "n_head": n_heads, "n_embd": width, "block_size": n_positions}
@@ -101,7 +100,6 @@ def read_llama2c(path: Path) -> StateDict:
     is_possible = min(arguments.values()) > 0 and arguments["n_layers"] <= MOST_LAYERS
     shapes = list(_llama2c_shapes(arguments, is_legacy=is_legacy, is_tied=is_tied)) if is_possible else []
     n_header = 28 if is_legacy else _LLAMA2C_HEADER
-    _refuse_other_size(path, n_header, torch.float32, shapes)
     tensors = _mapped(path, n_header, torch.float32, shapes)
     return StateDict({key: tensors[key] for key in tensors if key != f"{_ROTATIONS}.weight"}, {"model_args": arguments})
 
@@ -127,20 +125,18 @@ def _llama2c_shapes(sizes: dict[str, int], *, is_legacy: bool, is_tied: bool) ->
             yield from ((f"layers.{i}.{name}.weight", inner[name]) for i in range(sizes["n_layers"]))
 
 
-def _refuse_other_size(
-    path: Path, n_header: int, dtype: torch.dtype, shapes: Sequence[tuple[str, tuple[int, ...]]]
-) -> None:
-    """Check that a file has the size of its tensors and `n_header` bytes."""
-    if not shapes or n_header + sum(prod(shape) for _, shape in shapes) * dtype.itemsize != path.stat().st_size:
-        raise CheckpointError(
-            "{path} is damaged or truncated: its size does not match its header; copy it again", path=path
-        )
-
-
 def _mapped(
     path: Path, first: int, dtype: torch.dtype, shapes: Sequence[tuple[str, tuple[int, ...]]]
 ) -> dict[str, Tensor]:
-    """Return the tensors of a file, one after another from its byte `first` on, as views of the file."""
+    """Return the tensors of a file, one after another from its byte `first` on, as views of the file.
+
+    Raises:
+        CheckpointError: the file has another size.
+    """
+    if not shapes or first + sum(prod(shape) for _, shape in shapes) * dtype.itemsize != path.stat().st_size:
+        raise CheckpointError(
+            "{path} is damaged or truncated: its size does not match its header; copy it again", path=path
+        )
     numbers = torch.from_numpy(np.memmap(path, np.uint8, "c", first)).view(dtype)
     parts = numbers.split([prod(shape) for _, shape in shapes])
     return {name: part.view(shape) for (name, shape), part in zip(shapes, parts, strict=True)}

@@ -109,14 +109,13 @@ def undecided_options(losses: Sequence[CandidateLoss]) -> list[str]:
 
 def _by_rank(questions: Sequence[Question]) -> list[dict[str, Any]]:
     """Return all combinations of candidates, those of the most common ones first."""
-    ranked = sorted(product(*(enumerate(question.candidates) for question in questions)), key=_rank)
+    ranked = sorted(
+        product(*(enumerate(question.candidates) for question in questions)),
+        key=lambda answers: sum(place for place, _ in answers),
+    )
     return [
         {question.option: value for question, (_, value) in zip(questions, answers, strict=True)} for answers in ranked
     ]
-
-
-def _rank(answers: Sequence[tuple[int, Any]]) -> int:
-    return sum(place for place, _ in answers)
 
 
 def _loss(model: Transformer, tokenizer: Tokenizer, text: Given) -> float:

@@ -101,10 +101,8 @@ def tying(tgt: Tensor, output: Tensor | None, *, src: Tensor | None = None) -> s
 def special_tokens(vocab_size: int) -> list[Convention]:
     """Return the conventions for the tokens that begin and end a text."""
     note = Message("Read with {token} as {option}; its files do not record special tokens.")
-    return [
-        Convention(option, token, Message(note, token=token, option=option))
-        for option, token in (("bos_id", min(1, vocab_size - 1)), ("eos_id", min(2, vocab_size - 1)))
-    ]
+    tokens = {"bos_id": min(1, vocab_size - 1), "eos_id": min(2, vocab_size - 1)}
+    return [Convention(name, token, Message(note, token=token, option=name)) for name, token in tokens.items()]
 
 
 def heads_question(d_model: int, *, usual: int = 64) -> Question:
@@ -123,18 +121,14 @@ def heads_question(d_model: int, *, usual: int = 64) -> Question:
 
 def usual_heads(d_model: int, n_heads: int, name: str) -> Convention:
     """Return the convention for the number of heads of a model of usual width."""
-    return Convention(
-        "n_heads",
-        n_heads,
-        Message(
-            "Read with {n_heads} heads, the usual number of {name} for a width of {d_model}; if yours has another, "
-            "choose n_heads.",
-            n_heads=n_heads,
-            name=name,
-            d_model=d_model,
-        ),
-        tuple(n for n in heads_question(d_model).candidates if n != n_heads),
+    note = Message(
+        "Read with {n_heads} heads, the usual number of {name} for a width of {d_model}; if yours has another, choose "
+        "n_heads.",
+        n_heads=n_heads,
+        name=name,
+        d_model=d_model,
     )
+    return Convention("n_heads", n_heads, note, tuple(n for n in heads_question(d_model).candidates if n != n_heads))
 
 
 def n_layers(weights: Mapping[str, Tensor], before: str, after: str) -> int:

@@ -65,16 +65,9 @@ def read_kin(
         fields: others of `ModelConfig`.
     """
     d_ff, n_heads = options.whole("encoder_ffn_dim"), options.whole("encoder_attention_heads")
-    options.must_be(
-        "decoder_ffn_dim",
-        d_ff,
-        Message("both stacks must have the same feed-forward width; encoder_ffn_dim = {width}", width=d_ff),
-    )
-    options.must_be(
-        "decoder_attention_heads",
-        n_heads,
-        Message("both stacks must have the same number of heads; encoder_attention_heads = {n}", n=n_heads),
-    )
+    for name, value in (("ffn_dim", d_ff), ("attention_heads", n_heads)):
+        why = Message("both stacks must have the same value; encoder_{name} = {value}", name=name, value=value)
+        options.must_be(f"decoder_{name}", value, why)
     config = ModelConfig(
         architecture="encoder_decoder",
         vocab_size=options.whole("vocab_size"),

@@ -22,6 +22,7 @@ from transformer_core.checkpoints.describing import (
     heads_question,
     n_layers,
     thirds,
+    usual,
 )
 from transformer_core.checkpoints.entries import Entry, embeddings, in_layers, inside, module, modules, parts
 from transformer_core.checkpoints.layout import Convention, Description, Layout, Question, SavedModel
@@ -148,12 +149,7 @@ def _refuse_early(weights: Mapping[str, Tensor]) -> None:
 
 
 def _conventions(has_several_heads: bool) -> list[Convention]:
-    activation = Convention(
-        "activation",
-        "relu",
-        Message("Read with ReLU, as in the lecture; if yours has another activation, choose activation."),
-        ("gelu", "gelu_tanh"),
-    )
+    activation = usual("activation", "relu", "gpt.py", ("gelu", "gelu_tanh"))
     scale = Convention(
         _SCALE,
         _SCALES[0],

@@ -24,8 +24,9 @@ _HEAD, _NEVER = "unembed.W_U", -1e4  # a logit of probability 0
 _NORMS = {"LN": "layer", "LNPre": "layer_without_bias", "RMS": "rms", "RMSPre": "rms", None: "none"}
 _NAMES = {"n_ctx": "max_seq_len", "eps": "layer_norm_eps", "act_fn": "activation"}
 _NAMES |= {"parallel_attn_mlp": "parallel_residual"}
-_SUPPORTED = {  # options that change the computation, and their supported values
+_SUPPORTED: dict[str, tuple[object, ...]] = {  # options that change the computation, and their supported values
     **{"attention_dir": ("causal",), "use_attn_scale": (True,), "scale_attn_by_inverse_layer_idx": (False,)},
+    "normalization_type": tuple(_NORMS),
     **{"use_local_attn": (False,), "positional_embedding_type": ("standard", "rotary", "alibi", "none")},
     **{"attn_scores_soft_cap": (-1.0, 0, None), "output_logits_soft_cap": (-1.0, 0, None)},
     **{"num_experts": (None,), "post_embedding_ln": (False,), "use_normalization_before_and_after": (False,)},
@@ -55,11 +56,7 @@ def settings(saved: SavedModel) -> Mapping[str, Any]:
     own = {name: value for name, value in values.items() if name in ModelConfig.__dataclass_fields__}
     fields = {ours: values[theirs] for theirs, ours in _NAMES.items() if values.get(theirs) is not None}
     if "normalization_type" in values:
-        norm = values["normalization_type"]
-        if not isinstance(norm, str | None) or norm not in _NORMS:
-            choices = ", ".join(map(str, _NORMS))
-            raise options.error("normalization_type", Message("supported are {choices}", choices=choices))
-        fields["norm"] = _NORMS[norm]
+        fields["norm"] = _NORMS[values["normalization_type"]]
     return own | fields
 
 

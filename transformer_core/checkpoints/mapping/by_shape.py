@@ -49,14 +49,15 @@ def _matrices(shapes: Shapes, width: int, block: str) -> dict[str, str]:
     matrices = {key: shape for key, shape in shapes.items() if len(shape) == 2}
     biases = {key: shapes.get(_bias_of(key)) for key in matrices}
     turned = (shape[0] != shape[1] and biases[key] == shape[1:] for key, shape in matrices.items())
-    is_transposed = any(turned) or (width, 3 * width) in matrices.values()
+    is_joined = [*matrices.values()].count((width, width)) < 2  # otherwise, queries have a matrix of their own
+    is_transposed = any(turned) or (is_joined and (width, 3 * width) in matrices.values())
     kinds: dict[str, list[str]] = {}
     for key, shape in matrices.items():
         n_out, n_in = reversed(shape) if is_transposed else shape
         names = {
             (n_out, width): "mlp.up",
             (width, n_in): "mlp.down",
-            (3 * width, width): "self_attn.{q,k,v}",  # replaces mlp.up
+            **({(3 * width, width): "self_attn.{q,k,v}"} if is_joined else {}),  # replaces mlp.up
             (width, width): "self_attn.out",
         }
         if (n_out, n_in) in names:
@@ -79,7 +80,7 @@ def _norms(shapes: Shapes, width: int, names: Mapping[str, str], ours: Sequence[
     groups: dict[str, list[str]] = {}
     for key, shape in shapes.items():
         if tuple(shape) == (width,) and key not in names:
-            groups.setdefault(_parent(key), []).append(key)
+            groups.setdefault(key.rpartition(".")[0], []).append(key)
     if len(groups) != len(ours):
         return {}
     return {
@@ -92,7 +93,3 @@ def _norms(shapes: Shapes, width: int, names: Mapping[str, str], ours: Sequence[
 def _bias_of(key: str) -> str:
     """Return the key of the bias beside a matrix; the key itself if it has another end."""
     return f"{key.removesuffix('weight')}bias" if key.endswith("weight") else key
-
-
-def _parent(key: str) -> str:
-    return key.rpartition(".")[0]
