@@ -186,6 +186,15 @@ def test_the_draft_of_an_unknown_layout_takes_over_what_fits(folder_of: FolderOf
     torch.testing.assert_close(ours(*tokens), foreign.ours(folder_of("gpt2"))(*tokens))
 
 
+def test_the_draft_tells_numbers_of_layers_from_those_of_parts():
+    parts = {"q.weight": (8, 8), "o.weight": (8, 8), "ff.0.weight": (24, 8), "ff.2.weight": (8, 24)}
+    shapes = {"words.weight": (50, 8), **{f"net.{i}.{key}": shape for i in range(2) for key, shape in parts.items()}}
+    lines = draft(shapes, None).splitlines()
+    assert "net.*.ff.0.weight = decoder.blocks.*.mlp.up.weight  # by shape; check" in lines
+    assert "net.*.ff.2.weight = decoder.blocks.*.mlp.down.weight  # by shape; check" in lines
+    assert "net.*.q.weight = ?" in lines
+
+
 def test_where_no_name_helps_the_draft_goes_by_shapes(place: Path, folder_of: FolderOf):
     with pytest.raises(UnknownLayoutError) as error:
         tc.load(place)

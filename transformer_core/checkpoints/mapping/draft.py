@@ -1,5 +1,6 @@
 """The start of a mapping for weights of an unknown layout: one line for each kind of tensor."""
 
+import re
 from collections.abc import Sequence
 
 import torch
@@ -21,8 +22,13 @@ def draft(shapes: Shapes, nearest: Nearest | None) -> str:
     """
     table = {} if nearest is None else entries_of(nearest.name)
     by_key: dict[str, tuple[Entry | None, Sequence[int]]] = {}
+    sizes: dict[str, set[tuple[int, ...]]] = {}
+    for key, shape in shapes.items():
+        sizes.setdefault(without_numbers(key), set()).add(tuple(shape))
     for key, shape in shapes.items():
         pattern = without_numbers(key)
+        if pattern.count("*") > 1 and len(sizes[pattern]) > 1:  # parts of a layer that have numbers, too
+            pattern = re.sub(r"(?<=\.)\d+(?=\.)", "*", key, count=1)
         by_key.setdefault(pattern, (table.get(end_in(pattern, table) or ""), shape))
     are_transposed = _are_transposed([(entry.names[0], shape) for entry, shape in by_key.values() if entry])
     ours = {key: _ours(entry, shape, are_transposed) for key, (entry, shape) in by_key.items()}
