@@ -49,7 +49,7 @@ def _matrices(shapes: Shapes, width: int, block: str) -> dict[str, str]:
     matrices = {key: shape for key, shape in shapes.items() if len(shape) == 2}
     biases = {key: shapes.get(_bias_of(key)) for key in matrices}
     turned = (shape[0] != shape[1] and biases[key] == shape[1:] for key, shape in matrices.items())
-    is_joined = [*matrices.values()].count((width, width)) < 2  # otherwise, queries have a matrix of their own
+    is_joined = [*matrices.values()].count((width, width)) < 2  # otherwise, queries have a separate matrix
     is_transposed = any(turned) or (is_joined and (width, 3 * width) in matrices.values())
     kinds: dict[str, list[str]] = {}
     for key, shape in matrices.items():
