@@ -36,6 +36,7 @@ function draw(id) {{
   fillInWords(figure);
   figure.layout.template = templates[isDark.matches ? "dark" : "light"];
   const options = {{ displaylogo: false, showSendToCloud: false, responsive: true }};
+  options.modeBarButtonsToRemove = ["select2d", "lasso2d"]; // a selection has no effect
   return Plotly.react(id, figure.data, figure.layout, options);
 }}
 const shown = new ResizeObserver((places) => {{
