@@ -100,7 +100,7 @@ def test_models_are_loaded_one_at_a_time(tmp_path: Path, monkeypatch: pytest.Mon
     saved(tmp_path / "theirs", "RoFormer", "ForMaskedLM", TEXT)
     bring_in(str(tmp_path / "theirs"), tmp_path / "ours", otherwise=write_viewed)
     kind = transformers.RoFormerForMaskedLM
-    load, running, most = kind.from_pretrained, [], []
+    load, running, most = kind.from_pretrained, list[None](), list[int]()
 
     def slow(*args: Any, **options: Any) -> Any:
         running.append(None)
