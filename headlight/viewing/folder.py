@@ -78,12 +78,18 @@ def refuse_unviewable(values: Mapping[str, Any], unsupported: UnsupportedModelEr
     Raises:
         CheckpointError: the installed transformers does not have its model_type, or it needs other programs or models.
     """
+    with _explained(unsupported):
+        _config_class(dict(_safe(values)))
+
+
+def _config_class(values: Mapping[str, Any]) -> Any:
+    """Return the class of a configuration in the installed transformers library."""
     import transformers
 
-    with _explained(unsupported):
-        model_type = dict(_safe(values)).get("model_type")
-        if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
-            raise CheckpointError("the installed transformers library has no such model")
+    model_type = values.get("model_type")
+    if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
+        raise CheckpointError("the installed transformers library has no such model")
+    return transformers.CONFIG_MAPPING[model_type]
 
 
 @contextmanager
@@ -179,7 +185,6 @@ def _copy(paths: Sequence[Path], new: Path) -> None:
 
 def _load(folder: Path, device: str | torch.device, dtype: torch.dtype) -> Any:
     """Load a model of the `transformers` library with eager attention, after checking its size."""
-    import transformers
     from transformers.utils import logging
 
     values, files = read_json(folder, CONFIG), TensorFiles(find_tensor_files(folder, where=folder.name))
@@ -196,7 +201,7 @@ def _load(folder: Path, device: str | torch.device, dtype: torch.dtype) -> Any:
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         try:
-            config = transformers.CONFIG_MAPPING[values["model_type"]].from_dict(values)
+            config = _config_class(values).from_dict(values)
             kind = _class_of(config, values)
             _refuse_other_size(kind, config, n_stored, len(files))
             theirs, loaded = kind.from_pretrained(

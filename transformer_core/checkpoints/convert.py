@@ -1,5 +1,6 @@
 """Converting a foreign config.json and its weights to a Transformer; each key and parameter is used exactly once."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +21,8 @@ PlaceParameter = Callable[[str, Tensor], Tensor]
 """Takes a parameter's name and value, and returns the value on its device and in its precision."""
 
 NO_TYPE = mark("{where} has no model_type; add that of its family, such as “gpt2” or “llama”")
+
+_CLASS = re.compile(r"(.+?)(MT|LMHead|DoubleHeads|Encoder)?(Model|For[A-Z]\w+)")  # of the library; the family first
 
 
 def convert(
@@ -97,6 +100,46 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
             model_type=model_type,
         )
     return FAMILIES[model_type]
+
+
+def with_model_type(
+    values: Mapping[str, Any], weights: Mapping[str, Tensor], *, where: str | Message
+) -> Mapping[str, Any]:
+    """Return a config.json, with the model_type of the only family that it fits if it has none.
+
+    That follows from the saved classes, or from the options and the keys and shapes of the weights.
+
+    Args:
+        values: the object in config.json.
+        weights: the tensors by their foreign keys.
+        where: as for `convert`.
+    """
+    if not values or "model_type" in values:
+        return values
+    classes = values.get("architectures")
+    if isinstance(classes, list) and classes:
+        match = _CLASS.fullmatch(str(classes[0]))
+        fitting = [name for name in FAMILIES if match and _letters(name) == _letters(match[1])]
+    else:
+        fitting = [name for name in FAMILIES if _fits({**values, "model_type": name}, weights, where)]
+        if len(fitting) > 1:  # weights without their prefix fit kindred families
+            own = {name for name in fitting if any(key.startswith(FAMILIES[name].prefix or ".") for key in weights)}
+            fitting = [name for name in fitting if name in own]
+    return {**values, "model_type": fitting[0]} if len(fitting) == 1 else values
+
+
+def _letters(name: str) -> str:
+    """Return a model_type, or the beginning of a class, as it is written in both."""
+    return re.sub(r"_text$|[-_]", "", name.lower())
+
+
+def _fits(values: Mapping[str, Any], weights: Mapping[str, Tensor], where: str | Message) -> bool:
+    """Return whether weights can be converted with these options."""
+    try:
+        convert(values, weights, where=where, place=lambda _, value: value.to("meta"))
+    except CheckpointError:
+        return False
+    return True
 
 
 def own_parameters(model: Transformer) -> dict[str, nn.Parameter]:

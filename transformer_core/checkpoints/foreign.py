@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from transformer_core.checkpoints.bin_files import read_llama2c, read_llmc
 from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign, read_json, refuse_options
-from transformer_core.checkpoints.convert import NO_TYPE
+from transformer_core.checkpoints.convert import NO_TYPE, with_model_type
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.layout import Layout, SavedModel, describe
 from transformer_core.checkpoints.layouts import LAYOUTS
@@ -85,6 +85,10 @@ def open_saved(
     """Return the model in the content of its files, as from `read_saved`; arguments and errors of `open_foreign`."""
     weights, notes = unwrapped(saved.weights)
     saved = _with_own_config(replace(saved, weights=weights))
+    config = with_model_type(saved.config, weights, where=where)
+    if config != saved.config:
+        notes.append(Message("Its config.json has no model_type; read as {name}.", name=config["model_type"]))
+    saved = replace(saved, config=config)
     model_type, given = saved.config.get("model_type"), dict(options or {})
     if (text := given.pop(MAPPING, None)) is not None:
         layout = layout_of(str(text), shapes_of(weights), given)

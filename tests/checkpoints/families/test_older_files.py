@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tests.checkpoints import foreign
 from tests.checkpoints.small import MAX_POSITIONS
-from transformer_core.checkpoints.convert import convert
+from transformer_core.checkpoints.convert import convert, with_model_type
 from transformer_core.errors import CheckpointError
 from transformer_core.model.positions import sinusoidal_table
 
@@ -66,6 +66,19 @@ def test_they_give_the_same_numbers(older: Callable[[Weights], Weights], folder_
     tokens = foreign.batch(name)
     expected = convert(values, weights, where=name)(*tokens)
     assert torch.equal(convert(values, older(weights), where=name)(*tokens), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "by_weights"),
+    [("gpt2", True), ("bert", True), ("marian", True), ("gemma3_text", True), ("xlm-roberta", False), ("llama", False)],
+)
+def test_a_config_json_without_model_type(name: str, by_weights: bool, folder_of: FolderOf):
+    """Its classes name the family; otherwise its options and weights do, unless several families fit."""
+    values, weights = foreign.read(folder_of(name))
+    untyped = {option: value for option, value in values.items() if option != "model_type"}
+    assert with_model_type(untyped, {}, where=name) == values
+    del untyped["architectures"]
+    assert with_model_type(untyped, weights, where=name).get("model_type") == (name if by_weights else None)
 
 
 def test_weights_of_bert_that_contradict_are_refused(folder_of: FolderOf):
