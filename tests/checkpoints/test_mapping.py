@@ -187,12 +187,38 @@ def test_the_draft_of_an_unknown_layout_takes_over_what_fits(folder_of: FolderOf
 
 
 def test_the_draft_tells_numbers_of_layers_from_those_of_parts():
-    parts = {"q.weight": (8, 8), "o.weight": (8, 8), "ff.0.weight": (24, 8), "ff.2.weight": (8, 24)}
+    parts = {"q.weight": (8, 8), "w.weight": (8, 8), "ff.0.weight": (24, 8), "ff.2.weight": (8, 24)}
     shapes = {"words.weight": (50, 8), **{f"net.{i}.{key}": shape for i in range(2) for key, shape in parts.items()}}
     lines = draft(shapes, None).splitlines()
     assert "net.*.ff.0.weight = decoder.blocks.*.mlp.up.weight  # by shape; check" in lines
     assert "net.*.ff.2.weight = decoder.blocks.*.mlp.down.weight  # by shape; check" in lines
-    assert "net.*.q.weight = ?" in lines
+    assert "net.*.q.weight = decoder.blocks.*.self_attn.q.weight  # by name; check" in lines
+    assert "net.*.w.weight = ?" in lines
+
+
+def test_the_draft_takes_usual_words_and_tells_the_stacks_apart():
+    attention = {**{f"to_{part}.weight": (8, 8) for part in "qkvo"}, "to_q.bias": (8,)}
+    mlp = {"gate.weight": (24, 8), "lift.weight": (24, 8), "drop.weight": (8, 24)}
+    norms = {f"n{i}.gain": (8,) for i in range(3)}
+    reader = {**{f"look.{key}": shape for key, shape in attention.items()}, **mlp, "n0.gain": (8,), "n1.gain": (8,)}
+    writer = {f"{kind}look.{key}": shape for kind in ("self", "cross") for key, shape in attention.items()}
+    stacks = {"readers": reader, "writers": {**writer, **mlp, **norms}}
+    shapes = {f"{stack}.{i}.{key}": shape for stack in stacks for i in range(2) for key, shape in stacks[stack].items()}
+    text = draft({"shared.weight": (50, 8), **shapes}, None)
+    assert "?" not in text and problems(text, {"shared.weight": (50, 8), **shapes}, {"n_heads": 2}) == []
+    lines = text.splitlines()
+    for line in (
+        "readers.*.look.to_o.weight = encoder.blocks.*.self_attn.out.weight  # by name; check",
+        "writers.*.crosslook.to_k.weight = decoder.blocks.*.cross_attn.k.weight  # by name; check",
+        "writers.*.selflook.to_q.bias = decoder.blocks.*.self_attn.q.bias  # by name; check",
+        "writers.*.lift.weight = decoder.blocks.*.mlp.up.weight  # by shape; check",
+        "writers.*.n1.gain = decoder.blocks.*.ln_cross.weight  # by shape; check",
+    ):
+        assert line in lines
+    heads = {f"body.{i}.heads.{h}.{key}": (8, 4) for i in range(2) for h in range(2) for key in ("wq", "wk", "wv")}
+    assert "body.*.heads.*.wk = decoder.blocks.*.self_attn.k.weight T  # by name; check" in draft(
+        {"words.weight": (50, 8), **heads, "body.0.mix": (8, 8), "body.1.mix": (8, 8)}, None
+    )
 
 
 def test_where_no_name_helps_the_draft_goes_by_shapes(place: Path, folder_of: FolderOf):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from transformer_core.checkpoints.entries import Entry
-from transformer_core.checkpoints.mapping.by_shape import names_by_shape
+from transformer_core.checkpoints.mapping.by_shape import guesses
 from transformer_core.checkpoints.mapping.our_names import our_names
 from transformer_core.checkpoints.mapping.rules import OPEN, Shapes
 from transformer_core.checkpoints.nearest import Nearest, end_in, entries_of, without_numbers
@@ -16,9 +16,9 @@ _INTO_RESIDUAL = (".out.weight", ".down.weight")
 
 
 def draft(shapes: Shapes, nearest: Nearest | None) -> str:
-    """Return a mapping with names from the nearest layout where it has such tensors, or by shape, and ? elsewhere.
+    """Return a mapping: names from the nearest layout where it has such tensors, or by words and shapes; or ?.
 
-    Comments say which names are guesses by shape, and list our names.
+    Comments say which names are guesses, and list our names.
     """
     table = {} if nearest is None else entries_of(nearest.name)
     by_key: dict[str, tuple[Entry | None, Sequence[int]]] = {}
@@ -33,11 +33,10 @@ def draft(shapes: Shapes, nearest: Nearest | None) -> str:
     are_transposed = _are_transposed([(entry.names[0], shape) for entry, shape in by_key.values() if entry])
     ours = {key: _ours(entry, shape, are_transposed) for key, (entry, shape) in by_key.items()}
     stack = "encoder" if any(name.startswith("encoder.") for name in ours.values()) else "decoder"
-    guesses = names_by_shape({key: shape for key, (_, shape) in by_key.items()}, stack)
     used = {*ours.values()}
-    for key, name in guesses.items():
+    for key, (name, reason) in guesses({key: shape for key, (_, shape) in by_key.items()}, stack).items():
         if ours[key] == OPEN and name not in used:
-            ours[key] = f"{name}  # by shape; check"
+            ours[key] = f"{name}  # {reason}; check"
     lines = [f"{key} = {name}" for key, name in ours.items()]
     return "\n".join([*lines[:MOST_LINES], "", *_names_as_comments()])
 
