@@ -98,13 +98,7 @@ class AttentionView:
 
     def __repr__(self) -> str:
         """Return the attentions and their sizes."""
-        sizes = "; ".join(
-            f"{name}: {n_layers} layers x {n_heads} heads, {n_queries} x {n_keys} tokens"
-            for name, (n_layers, n_heads, n_queries, n_keys) in (
-                (name, attention.patterns.shape) for name, attention in self.record.attentions.items()
-            )
-        )
-        return f"AttentionView({self._title}: {sizes})"
+        return f"AttentionView({self._title}: {'; '.join(map(repr, self.record.attentions.values()))})"
 
     def _repr_html_(self) -> str:
         """Return the view as part of a page, together with the script that shows it."""

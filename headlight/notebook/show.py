@@ -52,14 +52,16 @@ def show(
     >>> model, tokenizer = tc.load("checkpoints/en-fr")
     >>> hl.show(model, "The cats sleep.")  # the tokenizer is that of the checkpoint
     >>> hl.show(hf_model, hf_tokenizer, "The cats sleep.")  # a model of the transformers library
+    >>> hl.show(bart, hf_tokenizer, "The cats sleep.", target="Les chats dorment.")  # an encoder-decoder
     >>> hl.show(generated, hf_tokenizer, inputs)  # what its `generate` returned, with beams, too
     >>> hl.show(attentions=output.attentions, tokens=tokens)  # arrays of any library
 
     Args:
         model: one of ours, or of the transformers library, or the output of its `generate`.
         tokenizer: of the model; may be left out for a model that `tc.load` returned.
-        text: a text, a pair of texts, or the inputs of a model of the transformers library.
-        target: what an encoder-decoder is made to write; None: its own output.
+        text: a text, or a pair of texts (first, second); for a model of the transformers library, also a tensor of
+            token ids, or its inputs by name.
+        target: given by name: what an encoder-decoder is made to write; None: its own output.
         attentions: patterns of self-attention, [head, query, key] for each layer; those of an encoder-decoder's
             decoder. Or, for each step of `generate`, such a list.
         encoder_attentions: of an encoder-decoder's encoder.

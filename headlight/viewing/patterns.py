@@ -13,7 +13,7 @@ Kind = Literal["encoder", "decoder", "cross"]
 """As the names of ATTENTIONS: self-attention without and with a causal mask, and attention to another sequence."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AttentionPatterns:
     """The patterns of one attention of a model on one input.
 
@@ -45,6 +45,11 @@ class AttentionPatterns:
                 n_keys=sizes[2],
             )
 
+    def __repr__(self) -> str:
+        """Return the name and the sizes."""
+        n_layers, n_heads, n_queries, n_keys = self.patterns.shape
+        return f"{self.name}: {n_layers} layers x {n_heads} heads, {n_queries} x {n_keys} tokens"
+
 
 def as_array(values: Any) -> Float[np.ndarray, "..."]:
     """Return numbers, which may be a tensor on any device, in single precision."""
@@ -67,7 +72,7 @@ class DecodingSteps:
     probabilities: Sequence[float]  # in [0, 1]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PatternRecord:
     """The patterns of all attentions of a model on one input, and the library that computed them."""
 
@@ -76,3 +81,7 @@ class PatternRecord:
     computed_by: Message  # a sentence
     notes: Sequence[Message] = ()  # sentences on what is not shown, such as layers without attention
     steps: DecodingSteps | None = None  # None: nothing was generated, or it is not known
+
+    def __repr__(self) -> str:
+        """Return the attentions and their sizes."""
+        return f"PatternRecord({self.model}: {'; '.join(map(repr, self.attentions.values()))})"

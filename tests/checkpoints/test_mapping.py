@@ -156,14 +156,14 @@ def test_what_a_mapping_lacks(renamed: dict[str, Tensor]):
     shapes = shapes_of(renamed)
     text = norms(GPT2).replace("last.bias = decoder.ln_final.bias\n", "")
     assert [(one.line, str(one.why)) for one in problems(text, shapes, {})] == [
-        (0, "1 tensors of the file are not mapped, such as last.bias; map them, or leave them out with = -"),
+        (0, "last.bias of the file is not mapped; map it, or leave it out with = -"),
     ]
     text = norms(GPT2).replace("= decoder.blocks.*.mlp.down.weight T", "= -")
     assert "of our parameters get no tensor, such as decoder.blocks.0.mlp.down.weight" in str(
         problems(text, shapes, {})[-1].why
     )
     text = norms(GPT2).replace("last.bias = decoder.ln_final.bias\n", "")
-    with pytest.raises(CheckpointError, match=r"the mapping: 1 tensors .* not mapped, such as last\.bias"):
+    with pytest.raises(CheckpointError, match=r"the mapping: last\.bias of the file is not mapped"):
         layout_of(text, shapes, {})
     wide = norms(GPT2).replace("= decoder.blocks.*.mlp.up.weight T", "= decoder.blocks.*.mlp.up.weight")
     assert any("mlp.up.bias has shape (36,), but gets (50,)" in str(one.why) for one in problems(wide, shapes, {}))

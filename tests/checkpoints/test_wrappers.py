@@ -156,7 +156,9 @@ def test_parts_without_an_index_and_folders_of_trainings(folder_of: FolderOf, gp
     for step in (500, 1000, 90):
         shutil.copytree(folder_of("gpt2"), out / f"checkpoint-{step}")
     shutil.rmtree(out / "checkpoint-500")
-    assert is_same(out, logits) and bring_in(str(out), tmp_path / "mine")["title"] == "checkpoint-1000"
+    card = bring_in(str(out), tmp_path / "mine")
+    assert is_same(out, logits) and card["title"] == "checkpoint-1000"
+    assert any("the newest was read: checkpoint-1000" in str(Message.from_json(note)) for note in card["notes"])
     (out / "checkpoint-1000").rename(out / "last")
     (out / "checkpoint-90").rename(out / "first")
     assert "has no weights itself, but its folder first or last has" in refusal(tc.load, out)

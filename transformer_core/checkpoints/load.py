@@ -75,6 +75,8 @@ def load(
             kind=type(source).__name__,
         )
     location = source if isinstance(source, ModelLocation) else find(source, on_progress)
+    if location.note is not None:
+        on_note(location.note)
 
     def read(folder: Path) -> tuple[Transformer, Tokenizer]:
         if is_foreign(folder):

@@ -28,6 +28,7 @@ class ModelLocation:
     folder: Path
     name: str | Message  # the given path, or the id
     commit: str | None = None  # the version of a Hub model
+    note: Message | None = None  # on which of several models it is
 
 
 def find(
@@ -44,7 +45,10 @@ def find(
     folder = typed_path(str(source))
     if not isinstance(source, str) or reading_folder(folder, Path.exists):
         place = reading_folder(folder, newest_of_training)
-        return ModelLocation(place, str(folder if place == folder else folder / place.name))
+        if place == folder:
+            return ModelLocation(folder, str(folder))
+        note = Message("Of the checkpoints of its training, the newest was read: {name}.", name=place.name)
+        return ModelLocation(place, str(folder / place.name), note=note)
     if shipped := shipped_model(source):
         return ModelLocation(shipped, source)
     from transformer_core.checkpoints.hub import HubId, fetch  # slow to import

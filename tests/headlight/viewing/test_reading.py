@@ -176,6 +176,17 @@ def test_inputs_of_another_kind_are_refused(tokenizer: Any, inputs: Any, why: st
         read_transformers(small("Bert", TEXT), tokenizer, inputs)
 
 
+def test_bare_token_ids_are_the_input_and_a_record_is_one_line() -> None:
+    model, ids = small("Bert", TEXT), torch.tensor([5, 7, 9])
+    records = [read_transformers(model, None, one) for one in ({"input_ids": ids[None]}, ids, ids[None])]
+    first, *others = (record.attentions["encoder"].patterns for record in records)
+    assert all(np.array_equal(first, other) for other in others)
+    n_layers, n_heads = first.shape[:2]
+    assert repr(records[1]) == f"PatternRecord(BertModel: encoder: {n_layers} layers x {n_heads} heads, 3 x 3 tokens)"
+    with pytest.raises(ArgumentError, match="or as a tensor of token ids; got Tensor"):
+        read_transformers(model, None, ids.float())
+
+
 def reread(model: Any, ids: list[int], **inputs: Any) -> PatternRecord:
     name = "decoder_input_ids" if inputs else "input_ids"
     return read_transformers(model, None, {**inputs, name: torch.tensor([ids])})

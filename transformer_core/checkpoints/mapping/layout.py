@@ -79,7 +79,9 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
             Problem(
                 0,
                 Message(
-                    "{n} tensors of the file are not mapped, such as {key}; map them, or leave them out with = -",
+                    "{key} of the file is not mapped; map it, or leave it out with = -",
+                    plural="{n} tensors of the file are not mapped, such as {key}; map them, or leave them out "
+                    "with = -",
                     n=len(left),
                     key=left[0],
                 ),
@@ -87,7 +89,12 @@ def problems(text: str, shapes: Shapes, options: Mapping[str, Any]) -> list[Prob
         )
     names = {name for entry in _with_zero_biases(mapping.entries, expected) for name in entry.names}
     if missing := [name for name in expected if name not in names]:
-        why = Message("{n} of our parameters get no tensor, such as {name}", n=len(missing), name=missing[0])
+        why = Message(
+            "our {name} gets no tensor",
+            plural="{n} of our parameters get no tensor, such as {name}",
+            n=len(missing),
+            name=missing[0],
+        )
         if (shared := "encoder.embed.weight") in mapping.filled and "decoder.embed.weight" in missing:
             why = Message(
                 "an embedding that encoder and decoder share is decoder.embed.weight; {name} is the encoder's own",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from transformer_core.checkpoints.describing import heads_question, special_tokens
-from transformer_core.checkpoints.layout import Description, Question
+from transformer_core.checkpoints.layout import Convention, Description, Question
 from transformer_core.checkpoints.mapping.rules import Shapes, TensorMapping
 from transformer_core.errors import Message
 
@@ -90,6 +90,9 @@ def described(mapping: TensorMapping, shapes: Shapes, given: Mapping[str, Any]) 
         kinds = ("rotary_halves", "rotary_interleaved", "sinusoidal_interleaved", "sinusoidal_halves", "none")
         questions.append(Question("positions", kinds, Message("There is no table of positions.")))
     conventions = special_tokens(vocab_size) if len(stacks) == 2 else []
+    if has_final or has_input or has("out_norm.weight"):
+        note = Message("The eps of its norms is not in the tensors; read as 1e-5.")
+        conventions.append(Convention("layer_norm_eps", 1e-5, note, (1e-6, 1e-8, 1e-12)))
     return Description(fields=fields, questions=questions, conventions=conventions)
 
 
