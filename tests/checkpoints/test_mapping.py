@@ -126,6 +126,16 @@ def test_a_mapping_opens_the_same_model(place: Path, folder_of: FolderOf):
         tc.load(place, options={"mapping": GPT2})
 
 
+def test_a_prefix_may_be_only_in_the_mapping_or_only_in_the_file(renamed: dict[str, Tensor]):
+    shapes = shapes_of(renamed)
+    in_file = {f"net.model.{key}": shape for key, shape in shapes.items()}
+    assert problems(norms(GPT2), in_file, {}) == []
+    in_mapping = re.sub(r"^(\S+ = [-d])", r"model.\1", norms(GPT2), flags=re.MULTILINE)
+    assert problems(f"{in_mapping}\nloss.weight = -", shapes, {}) == []
+    two = {f"{name}.{key}": shape for name in ("student", "teacher") for key, shape in shapes.items()}
+    assert "the file has no tok.table; the nearest" in str(problems(norms(GPT2), two, {})[0].why)
+
+
 WRONG = {
     "n_heads 3": r"write a key of the file, =, and a name of ours",
     "tok.tabel = decoder.embed.weight": r"the file has no tok\.tabel; the nearest key is tok\.table",

@@ -73,20 +73,7 @@ def common_prefix(keys: Iterable[str], known: Collection[str], *, where: str | M
     Raises:
         CheckpointError: the file contains several models with different prefixes.
     """
-    counts: Counter[str] = Counter()
-    for key in keys:
-        parts = key.split(".")
-        for i in range(len(parts)):
-            if ".".join(parts[i:]) in known:
-                counts[".".join((*parts[:i], ""))] += 1
-    if not counts:
-        return ""
-    most = max(counts.values())
-    if counts[""] == most:
-        return ""
-    prefixes: list[str] = []
-    for prefix in sorted((prefix for prefix, n in counts.items() if n == most), key=len):
-        prefixes += [] if prefix.startswith(tuple(prefixes)) else [prefix]
+    prefixes = common_prefixes(keys, known)
     if len(prefixes) > 1:
         raise CheckpointError(
             "{where} contains several models, under {prefixes}; save only one of them",
@@ -94,3 +81,25 @@ def common_prefix(keys: Iterable[str], known: Collection[str], *, where: str | M
             prefixes=", ".join(prefixes[:4]),
         )
     return prefixes[0]
+
+
+def common_prefixes(keys: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return the prefixes that equally many of the known keys have, and no other prefix more; [""] if none has one.
+
+    Args:
+        keys: with prefixes.
+        known: keys without a prefix.
+    """
+    counts: Counter[str] = Counter()
+    for key in keys:
+        parts = key.split(".")
+        for i in range(len(parts)):
+            if ".".join(parts[i:]) in known:
+                counts[".".join((*parts[:i], ""))] += 1
+    most = max(counts.values(), default=0)
+    if counts[""] == most:
+        return [""]
+    prefixes: list[str] = []
+    for prefix in sorted((prefix for prefix, n in counts.items() if n == most), key=len):
+        prefixes += [] if prefix.startswith(tuple(prefixes)) else [prefix]
+    return prefixes

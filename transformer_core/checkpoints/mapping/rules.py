@@ -10,13 +10,13 @@
 `*` stands for the number of a layer; one more on the left, the last, for that of a head, whose tensors are joined.
 Names in braces split a tensor, or a stack [part, ...], into equal parts; `T` transposes it first, or each part of a
 stack, as for matrices [in, out]; `-` leaves it out. Options that are neither given nor determined by the tensors
-become questions.
+become questions. The keys may have a prefix that those of the file lack, or lack one that those of the file have.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.entries import Cut, Entry, as_it_is, only_row
+from transformer_core.checkpoints.wrappers import common_prefixes
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ArgumentError, Message
 
@@ -130,7 +131,7 @@ class TensorMapping:
         open_lines = [rule.line for rule in rules if OPEN in rule.names]
         if open_lines:
             problems.append(Problem(open_lines[0], _open(len(open_lines))))
-        for rule in rules:
+        for rule in _with_keys_of_file(rules, shapes):
             if OPEN in rule.names:
                 continue
             if len(problems) > MOST_PROBLEMS:
@@ -171,6 +172,36 @@ def option_of(written: str) -> tuple[str, Any]:
     if not sign:
         raise ArgumentError("an option is NAME=VALUE, such as n_heads=12; got {written!r}", written=written)
     return name.strip(), _value(value.strip())
+
+
+def _with_keys_of_file(rules: Sequence[Rule], keys: Iterable[str]) -> Sequence[Rule]:
+    """Return the lines with a prefix that all keys of the file have, or without one that they lack.
+
+    A training's own class adds a prefix, so the keys in its files have it, and those of the model in memory do not.
+    Lines on tensors outside the model are then left out. If any line fits unchanged, none is changed.
+
+    Args:
+        rules: the lines.
+        keys: in the file.
+    """
+    of_lines, of_file = {_starred(rule.key) for rule in rules}, {*map(_starred, keys)}
+    if of_lines & of_file:
+        return rules
+    match common_prefixes(of_file, of_lines), common_prefixes(of_lines, of_file):
+        case [added], _ if added and "*" not in added:
+            return [replace(rule, key=added + rule.key) for rule in rules]
+        case _, [removed] if removed and "*" not in removed:
+            return [
+                replace(rule, key=rule.key.removeprefix(removed))
+                for rule in rules
+                if rule.names or rule.key.startswith(removed)
+            ]
+    return rules
+
+
+def _starred(key: str) -> str:
+    """Return a key with * in place of numbers."""
+    return re.sub(r"\d+", "*", key)
 
 
 def _value(text: str) -> Any:
@@ -229,7 +260,7 @@ def _trouble(
 ) -> Message | None:
     """Return the problem of a line, given what it matches; None if it has none."""
     if not matched:
-        keys = [re.sub(r"\d+", "*", key) if "*" in rule.key else key for key in shapes]
+        keys = [_starred(key) if "*" in rule.key else key for key in shapes]
         nearest = get_close_matches(rule.key, keys, n=1)
         if nearest:
             return Message("the file has no {key}; the nearest key is {nearest}", key=rule.key, nearest=nearest[0])

@@ -1,5 +1,6 @@
 """Two implementations of one model: planted errors are found at the first site that they change."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -178,6 +179,12 @@ CASES: dict[str, Case] = {
         "decoder.blocks.1.mlp.hook_post",
     ),
     "a mapping": (lambda: Encoder(is_causal=False, has_head=True), {"mapping": MAPPING}, lambda model: None, NONE),
+    "a mapping of a training's file": (
+        lambda: Encoder(is_causal=False, has_head=True),
+        {"mapping": re.sub(r"^(?=\S+ = encoder|head)", "model.", MAPPING, flags=re.MULTILINE)},
+        lambda model: None,
+        NONE,
+    ),
     "its scale": (
         lambda: Encoder(is_causal=False, has_head=True),
         {"mapping": MAPPING.replace("scale_embeddings = true", "")},
