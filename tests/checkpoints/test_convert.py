@@ -73,6 +73,13 @@ def test_a_sum_of_weights_of_16_bits_is_not_rounded_to_them(folder_of: FolderOf)
     torch.testing.assert_close(model.get_parameter("encoder.pos_embed.table"), positions.float() + segments[0].float())
 
 
+def test_the_output_layer_of_a_file_takes_precedence_over_narrow_embeddings(folder_of: FolderOf):
+    values, weights = foreign.read(folder_of("opt-350m-own-head"))
+    models = [convert({**values, "tie_word_embeddings": is_tied}, weights, where="opt") for is_tied in (True, False)]
+    for one, other in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(one, other)
+
+
 @pytest.mark.parametrize(
     ("name", "key"),
     [

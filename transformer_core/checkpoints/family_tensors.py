@@ -146,11 +146,14 @@ class FamilyTensors:
         """
         entries = family.keys(config)
         keys = self._by_table_keys(family, entries)
-        of_head = {key for entry in entries if entry.names[0].startswith("unembed") for key in _keys_of_table(entry)}
+        head = [entry for entry in entries if entry.names[0].startswith("unembed")]
+        of_head = {key for entry in head for key in (entry.key, *entry.copies)}
         if any(key in keys and _ignored(family, key) is None for key in (*of_head, family.head)):
             return config
-        is_tied = config.has_decoder and config.tie_embeddings != "none"
-        if is_tied and not any(_ignored(family, key) is JUDGES for key in keys):
+        is_tied = config.tie_embeddings != "none" or any(
+            "unembed.weight" in entry.names and entry.instead for entry in head
+        )
+        if config.has_decoder and is_tied and not any(_ignored(family, key) is JUDGES for key in keys):
             return replace(config, unembed_bias=False)
         self.notes.append(_NO_HEAD)
         return config.without_output_layer()

@@ -1,5 +1,7 @@
 """OPT: decoder-only, ReLU, learned positions whose first two rows are not used; pre-norm, in OPT-350m post-norm."""
 
+from dataclasses import replace
+
 from torch import Tensor
 
 from transformer_core.checkpoints.entries import Entry, embeddings, in_layers, module, parts, rows_from
@@ -53,36 +55,36 @@ def keys(config: ModelConfig, *, is_narrow: bool = False, is_tied: bool = True) 
     """Return the entries of an OPT."""
     positions = "model.decoder.embed_positions.weight"
     return (
-        *(projected(is_tied=is_tied) if is_narrow else embeddings(config, EMBEDDING, head=HEAD)),
+        *(projected(config, is_tied=is_tied) if is_narrow else embeddings(config, EMBEDDING, head=HEAD)),
         Entry(positions, ("decoder.pos_embed.table",), rows_from(_UNUSED_POSITIONS)),
         *(module("model.decoder.final_layer_norm", "decoder.ln_final") if config.has_final_norm else ()),
         *in_layers(config, "model.decoder.layers.*", layer_of(parts(config.feed_forward_bias))),
     )
 
 
-def projected(*, is_tied: bool) -> tuple[Entry, Entry]:
-    """Return the entries of narrow embeddings with their projections to the model's width, and back for the logits."""
+def projected(config: ModelConfig, *, is_tied: bool) -> tuple[Entry, ...]:
+    """Return the entries of narrow embeddings with their projections to the model's width, and back for the logits.
+
+    Args:
+        config: determines whether the model has an output layer.
+        is_tied: whether the output layer is the embedding, unless the file has another.
+    """
     to_model, from_model = (f"model.decoder.project_{side}.weight" for side in ("in", "out"))
-    return (
-        Entry(
-            EMBEDDING,
-            ("decoder.embed.weight",),
-            copies=(HEAD,) if is_tied else (),
-            others=(to_model,),
-            joined=_times_transposed,
-        ),
-        Entry(from_model, ("unembed.weight",), others=(EMBEDDING if is_tied else HEAD,), joined=_times),
-    )
+    embedding = Entry(EMBEDDING, ("decoder.embed.weight",), others=(to_model,), joined=_times_transposed)
+    if not config.unembed:  # the projection back is in the file, but only logits need it
+        return (replace(embedding, others=(to_model, from_model)),)
+    instead = (EMBEDDING,) if is_tied else ()
+    return embedding, Entry(HEAD, ("unembed.weight",), others=(from_model,), joined=_times, instead=instead)
 
 
 def _times_transposed(tensors: list[Tensor]) -> Tensor:
-    embedding, to_model = tensors
+    embedding, to_model, *_ = tensors
     return embedding.float() @ to_model.float().transpose(0, 1)
 
 
 def _times(tensors: list[Tensor]) -> Tensor:
-    from_model, embedding = tensors
-    return embedding.float() @ from_model.float()
+    head, from_model = tensors
+    return head.float() @ from_model.float()
 
 
 FAMILIES = (Family(model_type="opt", read=read, keys=keys, head=HEAD, prefix="model.", beyond_config=beyond_config),)
