@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from headlight.viewing.patterns import AttentionPatterns, Kind, PatternRecord, as_array, is_causal
 from transformer_core.errors import NO_MESSAGE, ArgumentError, Message
-from transformer_core.text.labels import with_border
+from transformer_core.text.labels import Token, byte_level_text, is_byte_level, labels, with_border
 
 GIVEN = "Attention patterns"
 NOT_ONE = Message(
@@ -59,14 +59,14 @@ def given_patterns(
     chosen_layers = _within(layers, len(patterns), "layer")
     chosen_heads = _within(heads, patterns.shape[1], "head")
     patterns = patterns[chosen_layers][:, chosen_heads]
-    for side, labels, n in (("queries", queries, patterns.shape[2]), ("keys", keys, patterns.shape[3])):
-        if len(labels) != n:
+    for side, side_labels, n in (("queries", queries, patterns.shape[2]), ("keys", keys, patterns.shape[3])):
+        if len(side_labels) != n:
             raise ArgumentError(
                 "{name} has {n} {side}, but there are {n_labels} tokens; give one for each",
                 name=title,
                 n=n,
                 side=side,
-                n_labels=len(labels),
+                n_labels=len(side_labels),
             )
     if kind != "cross":
         kind = "decoder" if patterns.shape[3] > 1 and is_causal(patterns) else "encoder"
@@ -132,7 +132,7 @@ def _with_note(attentions: Sequence[AttentionPatterns]) -> PatternRecord:
 
 
 def labels_of(tokens: Sequence[Any], *, prettify: bool = True, border: int | None = None) -> tuple[str, ...]:
-    """Return tokens as labels, in which "·" is a space.
+    """Return tokens as labels, in which "·" is a space; byte-level ones as the characters of their text.
 
     Args:
         tokens: texts, or ids.
@@ -140,10 +140,23 @@ def labels_of(tokens: Sequence[Any], *, prettify: bool = True, border: int | Non
         border: the first token of a second text.
     """
     texts = [str(token) for token in tokens]
+    if prettify and _are_parts_of_a_text(texts):
+        return with_border(labels([Token(text=byte_level_text(text)) for text in texts]), border)
     if prettify:
         texts = [text.removesuffix("</w>").translate(_SIGNS) for text in texts]
     shown = [repr(text) if text in _NOT_SHOWN else text for text in texts]
     return with_border(shown, border) if border else tuple(shown)
+
+
+def _are_parts_of_a_text(tokens: Sequence[str]) -> bool:
+    """Return whether tokens are byte-level: their characters are the bytes of a text, not all of them ASCII."""
+    if not all(map(is_byte_level, tokens)) or "".join(tokens).isascii():
+        return False
+    try:
+        b"".join(map(byte_level_text, tokens)).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def of_steps(name: str, steps: Any, beam_indices: Any = None) -> Any:

@@ -9,7 +9,9 @@ import { say } from "../components/kit/say.js";
  */
 export function makeToolbar(header, onChange) {
   const root = element("div", "toolbar");
-  root.append(element("div", "name", header.title));
+  const name = element("div", "name", header.title);
+  name.dir = "auto";
+  root.append(name);
   const attentions = header.groups.map(({ attention, title }) => [attention, title]);
   /** @type {Record<string, any>} */
   const toolbar = { root, header };

@@ -84,6 +84,11 @@ def visible(text: str) -> str:
     return "".join(map(_visible, _graphemes(text)))
 
 
+def is_byte_level(token: str) -> bool:
+    """Return whether a token has only characters that stand for bytes in byte-level tokens."""
+    return all(letter in _BYTES for letter in token)
+
+
 def byte_level_text(token: str) -> bytes:
     """Return the bytes of a byte-level token, in which "Ġ" is a space; added tokens with other characters as UTF-8.
 

@@ -2,7 +2,7 @@
 // with the arrow keys, is named with its weight.
 
 import { announce } from "../kit/announce.js";
-import { brushOf } from "../kit/canvas.js";
+import { brushOf, isolated } from "../kit/canvas.js";
 import { channels, mixed } from "../kit/colors.js";
 import { element } from "../kit/elements.js";
 import { fixed } from "../kit/numbers.js";
@@ -229,7 +229,7 @@ function paintLabels({ data, places, cell }, brush, inks) {
       else brush.translate(left + middle, top - 6);
       if (side === "key") brush.rotate((-angle * Math.PI) / 180);
       brush.textAlign = side === "query" ? "right" : angle ? "left" : "center";
-      brush.fillText(shortened(labels[side][place]), 0, side === "key" && !angle ? -size / 2 : 0);
+      brush.fillText(isolated(shortened(labels[side][place])), 0, side === "key" && !angle ? -size / 2 : 0);
       brush.restore();
     }
   }

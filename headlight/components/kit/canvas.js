@@ -10,6 +10,16 @@ export function brushOf(canvas) {
   return brush;
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u; // blocks of Unicode
+
+/**
+ * @param {string} label - of a token
+ * @returns {string} the label in the direction of its first letter, as `bdi` shows it; a canvas would take left to right
+ */
+export function isolated(label) {
+  return RIGHT_TO_LEFT.test(label) ? `\u2068${label}\u2069` : label;
+}
+
 /**
  * A function that measures texts of a font, in CSS pixels.
  *

@@ -7,6 +7,7 @@ import { deflateSync } from "node:zlib";
 import { announced, point, resize } from "../../pages/dom.js";
 import { showAttention } from "../../../headlight/notebook/attention_view.js";
 import { decode, FORBIDDEN, NOT_FINITE, strongestCell, thumbnailLevels, weightsOf } from "../../../headlight/notebook/decode.js";
+import { isolated } from "../../../headlight/components/kit/canvas.js";
 import { placesOfLabels } from "../../../headlight/components/heatmap/layout.js";
 
 const TOP = 1000;
@@ -30,6 +31,10 @@ test("the strongest cell is one of a query with a choice, where there is any", (
   const of = (...numbers) => strongestCell(Uint16Array.from(numbers), 3);
   assert.deepEqual(of(1000, FORBIDDEN, FORBIDDEN, 300, 700, FORBIDDEN), { query: 1, key: 1, number: 700, hasChoice: true });
   assert.deepEqual(of(1000, FORBIDDEN, FORBIDDEN), { query: 0, key: 0, number: 1000, hasChoice: false });
+});
+
+test("labels from right to left begin on the right, on a canvas too", () => {
+  assert.deepEqual(["·ال", "·שלום", "·今天", "é 1/2"].map(isolated), ["\u2068·ال\u2069", "\u2068·שלום\u2069", "·今天", "é 1/2"]);
 });
 
 test("as many labels are written as have room, and the chosen one in any case", () => {

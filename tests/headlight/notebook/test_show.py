@@ -14,7 +14,7 @@ import headlight as hl
 import transformer_core as tc
 from headlight.analysis.heads.text_measures import measure_run
 from headlight.language import speaking
-from headlight.notebook.arrays import NOT_ONE
+from headlight.notebook.arrays import NOT_ONE, labels_of
 from headlight.notebook.bundle import page_script
 from headlight.notebook.measuring import mask_of
 from headlight.viewing.patterns import AttentionPatterns
@@ -46,6 +46,13 @@ def test_the_numbers_of_a_view_are_those_of_the_model():
             expected = measured[name][measure["id"]]
             np.testing.assert_allclose(np.array(values, dtype=float), expected, atol=1e-5)
     assert repr(view).startswith(f"AttentionView({TEXT}: encoder: 2 layers x 4 heads, 5 x 5 tokens")
+
+
+def test_byte_level_tokens_are_the_characters_of_their_text():
+    tokens = ["<s>", "ä»Ĭ", "Ġå", "¤", "©", "Ġcat"]  # of 今 天 cat
+    assert labels_of(tokens) == ("<s>", "今", "· 天 1/3", "天 2/3", "天 3/3", "·cat")
+    assert labels_of(["caf", "é", "▁naïve", "x</w>"]) == ("caf", "é", "·naïve", "x")  # of other tokenizers
+    assert labels_of(tokens, prettify=False) == tuple(tokens)
 
 
 def test_a_saved_view_is_one_file_in_the_language_of_its_reader(tmp_path):

@@ -1,6 +1,6 @@
 // Draws a matrix of queries and keys: cells, the labels around them, and what is pointed at.
 
-import { measureIn } from "../../../../../headlight/components/kit/canvas.js";
+import { isolated, measureIn } from "../../../../../headlight/components/kit/canvas.js";
 import { roundStep } from "../../../../../headlight/components/kit/numbers.js";
 
 const SLANT = Math.SQRT1_2;
@@ -123,7 +123,8 @@ export function drawLabels(context, grid, { labels, words, hues, colors, pointed
     const isPointed = pointed?.row === row;
     context.fillStyle = isPointed ? hues.query : isFaint("query", row) ? colors.muted : colors.text;
     context.font = isPointed ? `600 ${font}` : font;
-    context.fillText(shortened((isPointed ? words : labels).query[row], space - 12), left - 6, top + (row + 0.5) * pitch);
+    const label = isolated(shortened((isPointed ? words : labels).query[row], space - 12));
+    context.fillText(label, left - 6, top + (row + 0.5) * pitch);
   }
   context.textAlign = "left";
   for (let column = 0; column < columns; column++) {
@@ -134,7 +135,7 @@ export function drawLabels(context, grid, { labels, words, hues, colors, pointed
     context.save();
     context.translate(left + (column + 0.5) * pitch, top - 5);
     context.rotate(isUpright ? -Math.PI / 2 : -Math.PI / 4);
-    context.fillText(shortened((isPointed ? words : labels).key[column], space - 12), 0, 0);
+    context.fillText(isolated(shortened((isPointed ? words : labels).key[column], space - 12)), 0, 0);
     context.restore();
   }
 }
