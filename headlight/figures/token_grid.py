@@ -101,7 +101,7 @@ class TokenAxis:
             positions = _round_places(self.starts[0], self.starts[-1], _BLOCK_LABEL / pitch)
             texts, where = [str(position) for position in positions], say(", position in the text")
         else:
-            positions, texts = [*range(self.first, self.starts[-1])], [escape(shorten(token)) for token in self.tokens]
+            positions, texts = [*range(self.first, self.starts[-1])], self._texts()
             if pitch < least and len(texts) > 1:
                 labels = dict(zip(positions, texts, strict=True))
                 positions = _round_places(self.first, self.starts[-1], 2 * least / max(pitch, 0.01))
@@ -123,7 +123,11 @@ class TokenAxis:
         """
         if len(axis["tickvals"]) == len(self.tokens):
             return {}
-        return {"first": self.first, "labels": [escape(shorten(token)) for token in self.tokens]}
+        return {"first": self.first, "labels": self._texts()}
+
+    def _texts(self) -> list[str]:
+        """Return the tokens as an axis shows them."""
+        return [escape(isolate(shorten(token))) for token in self.tokens]
 
 
 def token_legends(**axes: tuple[TokenAxis, Mapping[str, Any]]) -> dict[str, Any]:

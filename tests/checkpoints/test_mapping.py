@@ -226,9 +226,12 @@ def test_the_draft_takes_usual_words_and_tells_the_stacks_apart():
     ):
         assert line in lines
     heads = {f"body.{i}.heads.{h}.{key}": (8, 4) for i in range(2) for h in range(2) for key in ("wq", "wk", "wv")}
+    rest = {**heads, "body.0.mix": (8, 8), "body.1.mix": (8, 8)}
     assert "body.*.heads.*.wk = decoder.blocks.*.self_attn.k.weight T  # by name; check" in draft(
-        {"words.weight": (50, 8), **heads, "body.0.mix": (8, 8), "body.1.mix": (8, 8)}, None
+        {"words.weight": (50, 8), **rest}, None
     )
+    tables = draft({"wpe.weight": (90, 8), "wte.weight": (50, 8), **rest}, None)
+    assert "wpe.weight = decoder.pos_embed.table" in tables and "wte.weight = decoder.embed.weight" in tables
 
 
 def test_where_no_name_helps_the_draft_goes_by_shapes(place: Path, folder_of: FolderOf):
