@@ -15,7 +15,7 @@ from transformer_core.checkpoints.mapping.rules import Shapes
 
 _BIASES = ("bias", "beta", "shift", "b_2")  # ends of the keys of biases of norms
 
-_AFTER_EMBEDDING = ("pos", "wpe", "head", "out")  # parts of the keys of positions and of the output, as files may be sorted
+_AFTER_EMBEDDING = ("pos", "wpe", "head", "out")  # parts of the keys of positions and of the output; files are sorted
 
 
 BY_SHAPE, BY_WORD = "by shape", "by name"
