@@ -126,7 +126,8 @@ def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
     @wraps(request_rerun)
     def request(self: AppSession, client_state: ClientState | None) -> None:
         if client_state is not None:
-            waiting = _waiting(self, take=not client_state.fragment_id)
+            is_whole = not client_state.fragment_id
+            waiting = _waiting(self, take=is_whole)
             session = _session(self.id)
             last = session.sent
             session.sent = {state.id: state.SerializeToString() for state in client_state.widget_states.widgets}
@@ -139,7 +140,8 @@ def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
                     or _has_active_trigger_value(state)
                     or last.get(state.id) != session.sent[state.id]
                 ]
-                merged = _coalesce_widget_states(waiting, WidgetStates(widgets=reports))
+                # Streamlit itself adds what waits to the request of a part, unless its run has begun by then.
+                merged = _coalesce_widget_states(waiting if is_whole else None, WidgetStates(widgets=reports))
                 client_state.widget_states.CopyFrom(merged or WidgetStates())
         request_rerun(self, client_state)
 

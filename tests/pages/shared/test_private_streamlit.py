@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import streamlit
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
@@ -78,6 +80,26 @@ def test_what_is_read_called_or_wrapped_is_there_and_takes_what_it_took():
     assert {"page_script_hash", "session_id", "is_history_navigation", "yield_check"} <= known
     assert {"RERUN", "CONTINUE"} <= {*ScriptRequestType.__members__}
     assert "widget_states" in {field.name for field in fields(RerunData)}
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_click_acts_once_although_a_part_of_the_page_runs_again_meanwhile(is_begun: bool):
+    """Whether or not the run with the click has begun before the request of the part reaches it."""
+    requests = ScriptRequests()
+    clicked = WidgetStates(widgets=[WidgetState(id="step", trigger_value=True)])
+    requests.request_rerun(RerunData(fragment_id="part", widget_states=clicked))
+    runs: list[Any] = []
+
+    def request_rerun(_: Any, client_state: ClientState) -> None:
+        if is_begun:
+            runs.append(requests.on_scriptrunner_ready())
+        requests.request_rerun(RerunData(fragment_id="part", widget_states=client_state.widget_states))
+        runs.append(requests.on_scriptrunner_ready())
+
+    session: Any = SimpleNamespace(id="", _scriptrunner=SimpleNamespace(_requests=requests))
+    private_streamlit._with_what_waits(request_rerun)(session, ClientState(fragment_id="part"))
+    clicks = [state.id for run in runs for state in run.rerun_data.widget_states.widgets if state.trigger_value]
+    assert clicks == ["step"]
 
 
 def test_a_click_downloads_its_file_although_the_page_runs_again_meanwhile(monkeypatch: pytest.MonkeyPatch):

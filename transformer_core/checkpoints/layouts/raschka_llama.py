@@ -1,4 +1,4 @@
-"""Llama 2 and 3, Qwen3, Gemma 3 and OLMo 3 of Raschka's repository, told apart by their normalizations."""
+"""Llama 2 and 3, Qwen3, Gemma 3 and OLMo 3 of Raschka's repository, distinguished by their normalizations."""
 
 from collections.abc import Mapping
 from typing import Any

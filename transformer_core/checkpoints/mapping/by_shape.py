@@ -24,7 +24,7 @@ BY_SHAPE, BY_WORD = "by shape", "by name"
 def guesses(shapes: Shapes, only: str) -> dict[str, tuple[str, str]]:
     """Return the right side of a line for each tensor whose words or shape have one usual meaning, and which of both.
 
-    Norms of a layer, and the embedding, positions and output, are told apart by their order in the file.
+    Norms of a layer, and the embedding, positions and output, are distinguished by their order in the file.
 
     Args:
         shapes: by key, with * for the number of a layer.
