@@ -13,7 +13,8 @@ from pages.shared.corpora import MADE_HERE, CorpusChoice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.train import batch_view, own_text, settings
-from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
+from pages.train.train.model_settings import model_settings
+from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import OptimizerName, Precision, Schedule, TrainingConfig
@@ -140,7 +141,7 @@ def _settings(choice: CorpusChoice, preset: str, stats: "CorpusStats") -> Plan |
         prefix = f"new-{preset}-{choice.corpus}-{sorted(choice.reading.items())}"
     try:
         with st.expander(say("Model"), icon=":material/schema:"):
-            model = _shape(prefix, usual_model)
+            model = model_settings(prefix, usual_model)
         with st.expander(say("Training settings"), icon=":material/tune:"):
             training, device = _pace(prefix, usual_training, model, has_windows=stats.items == "stretches")
         rows = n_rows(stats, model.max_seq_len, training.stride)
@@ -161,27 +162,6 @@ def _seconds(model: ModelConfig, training: TrainingConfig, stats: "CorpusStats")
         tokens_per_row=corpora.tokens_per_item(stats),
         products_per_second=products_per_second(),
     )
-
-
-def _shape(prefix: str, usual: ModelConfig) -> ModelConfig:
-    fields = settings.ConfigWidgets(prefix, usual)
-    with st.container(key="hl-train-shape"):
-        most_layers = max(usual.n_encoder_layers, usual.n_decoder_layers)
-        fields.add_number("n_layers", mark("Layers"), 1, 48, usual=most_layers)
-        fields.add_number("n_heads", mark("Heads per layer"), 1, 64)
-        fields.add_number("d_model", mark("Width (d_model)"), 8, 4096)
-        fields.add_number("d_ff", mark("Feed-forward width"), 0, 16384)
-        fields.add_choice("positions", mark("Positions"), get_args(Positions))
-        fields.add_number("max_seq_len", mark("Maximum length (tokens)"), 4, 4096)
-        fields.add_choice("norm", mark("Norm"), get_args(Norm))
-        fields.add_choice("norm_position", mark("Norm position"), get_args(NormPosition))
-        fields.add_choice("activation", mark("Activation"), get_args(Activation))
-        fields.add_number("dropout", mark("Dropout"), 0.0, 0.9, step=0.05)
-        fields.add_number("dropout_pattern", mark("Dropout on the pattern"), 0.0, 0.9, step=0.05)
-    values = fields.values
-    n_layers = values.pop("n_layers")
-    stacks = {"n_encoder_layers": usual.has_encoder, "n_decoder_layers": usual.has_decoder}
-    return usual.changed(**values, **{name: n_layers for name, is_there in stacks.items() if is_there})
 
 
 def _pace(prefix: str, usual: TrainingConfig, model: ModelConfig, *, has_windows: bool) -> tuple[TrainingConfig, str]:

@@ -55,8 +55,15 @@ def test_the_command_says_all_that_differs_from_the_preset(tmp_path: Path, corpu
     assert assigned.reading == READING
 
 
-@pytest.mark.parametrize("changes", [{"d_model": 64}, {"d_model": 64, "d_head": 32}, {"n_heads": 2, "n_kv_heads": 1}])
-def test_the_command_makes_heads_of_the_same_width(tmp_path: Path, changes: dict[str, Any]):
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"d_model": 64, "tie_embeddings": "none"},
+        {"d_model": 64, "d_head": 32},
+        {"n_heads": 2, "n_kv_heads": 1},
+    ],
+)
+def test_the_command_makes_the_same_model(tmp_path: Path, changes: dict[str, Any]):
     """Also where the number is the preset's, and another would follow from what was changed."""
     preset, training = PRESETS["tiny-decoder"](30), preset_training("tiny-decoder", "dates")
     model = preset.changed(**changes)

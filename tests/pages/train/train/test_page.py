@@ -84,10 +84,15 @@ def test_what_is_chosen_fits_or_is_refused_in_a_sentence_and_is_what_is_started(
     app.number_input(key="new-tiny-one-layer-copy-steps-box").set_value(50)
     app.number_input(key="new-tiny-one-layer-copy-seed-box").set_value(3)
     app.selectbox(key="new-tiny-one-layer-copy-positions-box").set_value("alibi").run()
+    sharing = app.selectbox(key="new-tiny-one-layer-copy-tie_embeddings-box")
+    assert sharing.value == "none" and "121 thousand parameters" in words_of(app)
+    sharing.set_value("three_way").run()
+    assert "share one matrix" in words_of(app) and "118 thousand parameters" in words_of(app)
     app.button(key="start-training").click().run()
     ((name, *given),) = actual
     assert [name, *given[:6]] == ["copy-2", "--corpus", "copy", "--preset", "tiny-one-layer", "--device", "cpu"]
-    assert sorted(given[7::2]) == ["dropout_pattern=0.25", "n_heads=2", "positions=alibi", "seed=3", "steps=50"]
+    changes = ["dropout_pattern=0.25", "n_heads=2", "positions=alibi", "seed=3", "steps=50"]
+    assert sorted(given[7::2]) == [*changes, "tie_embeddings=three_way"]
 
 
 def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
