@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 import headlight
 from headlight.language import ENGLISH, LANGUAGES
 from headlight.notebook import bundle
+from pages.shared.least_text import with_least_text
 
 PAGES = Path(__file__).parents[1]
 LANGUAGE = "headlight/components/kit/language.js"
@@ -35,6 +36,12 @@ def files() -> dict[str, Path]:
     }
 
 
+def content(file: Path) -> str:
+    """Return the text that is served for a file."""
+    text = file.read_text(encoding="utf-8")
+    return with_least_text(text) if file.suffix == ".css" else text
+
+
 @cache
 def words(language: str) -> str:
     """Return the module of a language: what modules say, by their English words."""
@@ -47,7 +54,7 @@ def version(language: str) -> str:
     """Return a version that changes with every module, style and word of the language."""
     digest = hashlib.sha256(words(language).encode())
     for path, file in files().items():
-        digest.update(path.encode() + b"\0" + file.read_bytes())
+        digest.update(f"{path}\0{content(file)}".encode())
     return digest.hexdigest()[:16]
 
 
@@ -65,7 +72,7 @@ async def _answer(request: Request) -> Response:
     headers = _FOR_GOOD if result["version"] == version(result["language"]) else _ONCE
     if result["path"] == LANGUAGE and result["language"] != ENGLISH:
         return Response(words(result["language"]), media_type=KINDS[".js"], headers=headers)
-    return FileResponse(file, media_type=KINDS[file.suffix], headers=headers)
+    return Response(content(file), media_type=KINDS[file.suffix], headers=headers)
 
 
 ROUTE = Route("/modules/{version}/{language}/{path:path}", _answer)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.figures import isolate
 from headlight.language import language, say, say_message, say_number
-from pages.shared import answer, models, prose, readings
+from pages.shared import answer, models, presenter, prose, readings
 from pages.shared.lines import in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import locale, long_texts, state
@@ -61,18 +61,16 @@ def no_models(*, can_import: bool) -> None:
     )
 
 
-def brand() -> None:
-    """Draw the sidebar of every page."""
+def sidebar(card: ModelCard | None = None) -> None:
+    """Draw the sidebar of a page, with facts about its model; the presenter layout has none."""
+    if presenter.PRESENTER.value:
+        return
     with st.sidebar:
         prose.html("<p class='hl-small hl-brand' lang='{}'>{}</p>", language(), say(CLAIM))
         locale.choose()
-
-
-def sidebar(card: ModelCard) -> None:
-    """Draw the sidebar of every page about a model."""
-    brand()
-    with st.sidebar:
-        prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}.</p>", card.title, card.claim())
+        presenter.choose()
+        if card:
+            prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}.</p>", card.title, card.claim())
 
 
 def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, reads: bool, is_changed: bool) -> bool:

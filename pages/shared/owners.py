@@ -23,6 +23,7 @@ MOST_KEPT = 200 << 20  # bytes of a visitor's models, or texts, beyond which no 
 TRAINING_MEMORY = 2 << 30  # bytes, of one training
 _NOTES = ".owners"  # the folder that records the owners of its siblings
 _SECRET = Kept("visitor")  # replaces the cookie if the browser stores none
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _YES, _NO = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
 
 
@@ -36,6 +37,12 @@ def is_shared() -> bool:
     if wanted not in _YES | _NO:
         raise ConfigError("{variable} must be 1 or 0, got {wanted!r}", variable=VARIABLE, wanted=wanted)
     return wanted in _YES
+
+
+def is_operator() -> bool:
+    """Return whether this visitor runs the server: it serves this machine alone, and the visitor is there."""
+    is_local = st.get_option("server.address") in _LOOPBACK and st.context.ip_address is None
+    return is_local and not is_shared()
 
 
 def visitor() -> str:

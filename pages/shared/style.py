@@ -9,7 +9,7 @@ import streamlit as st
 import headlight
 from headlight.figures.theme import DARK, LIGHT, THEMES, Theme
 from headlight.language import ENGLISH, language, say
-from pages.shared import prose
+from pages.shared import least_text, presenter, prose
 from pages.shared.page import pages
 
 SHARED_SHEETS = (
@@ -37,7 +37,7 @@ def apply() -> None:
         quoted = prose.markup("'{}'", say("Upload"))
         hidden = f"{_UNSAID} {{ display: none; }} {_UPLOAD} {{ font-size: 0; }}"
         unsaid = prose.joined(" ", [hidden, f"{_UPLOAD}::after {{ content:", quoted, "; font-size: 0.875rem; }"])
-    prose.html("<style>{}{}</style>", _accents(theme()), unsaid)
+    prose.html("<style>{}{}{}</style>", _accents(theme()), presenter.style(), unsaid)
 
 
 def theme() -> Theme:
@@ -57,12 +57,8 @@ def sheet() -> str:
     icon = f"url('data:image/svg+xml;base64,{b64encode(Path(ICON).read_bytes()).decode()}')"
     below = f":root {{ --hl-icon: {icon}; --hl-below: {LIGHT.diverging[2]}; }}\n"  # below zero; components see it, too
     accents = f"{_accents(LIGHT)}@media (prefers-color-scheme: dark) {{ {_accents(DARK)}}}\n"
-    return (
-        below
-        + accents
-        + FORCED_COLORS.read_text(encoding="utf-8")
-        + "".join(file.read_text(encoding="utf-8") for file in (*(folder / name for name in SHARED_SHEETS), *of_pages))
-    )
+    sheets = (FORCED_COLORS, *(folder / name for name in SHARED_SHEETS), *of_pages)
+    return below + accents + least_text.with_least_text("".join(file.read_text(encoding="utf-8") for file in sheets))
 
 
 def _accents(theme: Theme) -> str:

@@ -8,11 +8,11 @@ import { element } from "../kit/elements.js";
 import { fixed } from "../kit/numbers.js";
 import { inRows } from "../kit/roving.js";
 import { say } from "../kit/say.js";
-import { watchTheme } from "../kit/theme.js";
+import { leastText, legible, watchTheme } from "../kit/theme.js";
 import { layOut, placesOfLabels, shortened } from "./layout.js";
 
 const N_COLORS = 256;
-const WITH_NUMBERS = 24; // px, the side of a cell from which its weight is written in it
+const WITH_NUMBERS = 2.18; // sizes of a number, the side of a cell from which its weight is written in it
 const WITH_GAPS = 9; // px, the side from which there is a gap between cells
 const FAINT = 0.05; // smaller weights are not written, as in the figures
 const DEEP = 0.4; // the weight from which numbers are written in the color of the ground, as in the figures
@@ -147,7 +147,7 @@ function paintOn(view, canvas, ratio) {
   brush.scale(ratio, ratio);
   brush.fillStyle = inks.ground;
   brush.fillRect(0, 0, root.clientWidth, root.clientHeight);
-  view.places = layOut(brush, getComputedStyle(root).fontFamily, data, root.clientWidth, root.clientHeight);
+  view.places = layOut(brush, getComputedStyle(root).fontFamily, data, root.clientWidth, root.clientHeight, leastText(root));
   paintCells(view, brush, inks, ratio);
   paintStep(view, brush, inks);
   paintLabels(view, brush, inks);
@@ -164,8 +164,9 @@ function paintCells(view, brush, inks, ratio) {
   const gap = 1 / ratio;
   for (let row = 1; row < rows; row++) brush.fillRect(left, top + row * pitch, columns * pitch, gap);
   for (let column = 1; column < columns; column++) brush.fillRect(left + column * pitch, top, gap, rows * pitch);
-  if (pitch < WITH_NUMBERS) return;
-  brush.font = `11px ${places.family}`;
+  const size = legible(view.root, 11);
+  if (pitch < WITH_NUMBERS * size) return;
+  brush.font = `${size}px ${places.family}`;
   brush.textAlign = "center";
   brush.textBaseline = "middle";
   data.weights.forEach((weight, cell) => {
@@ -213,7 +214,7 @@ function picture(view, rows, columns) {
   return canvas;
 }
 
-function paintLabels({ data, places, cell }, brush, inks) {
+function paintLabels({ root, data, places, cell }, brush, inks) {
   const { left, top, pitch, size, family, angle } = places;
   const labels = { query: data.queries, key: data.keys };
   brush.textBaseline = "middle";
@@ -233,7 +234,7 @@ function paintLabels({ data, places, cell }, brush, inks) {
       brush.restore();
     }
   }
-  brush.font = `600 12px ${family}`;
+  brush.font = `600 ${legible(root, 12)}px ${family}`;
   brush.textAlign = "right";
   brush.fillStyle = data.colors.key;
   brush.fillText(`${data.titles.key} →`, left - 8, Math.max(8, top - 30));

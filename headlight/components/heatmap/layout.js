@@ -3,7 +3,7 @@
 const SIZES = [13, 12, 11, 10, 9]; // px, of labels; the largest that the cells have room for
 const LARGEST = 48; // px, the side of a cell
 const LONGEST = 14; // letters of a label
-const APART = 10.5; // px, between labels where not all are written
+const APART = 7 / 6; // sizes of a label, between labels where not all are written
 const EDGE = 10; // px, around the cells
 
 /** @param {string} label */
@@ -17,9 +17,11 @@ export const shortened = (label) => (label.length > LONGEST ? `${label.slice(0, 
  * @param {{queries: string[], keys: string[], titles: {query: string, key: string}}} data
  * @param {number} width - px, of the whole
  * @param {number} height
+ * @param {number} [least] - px, that no label is smaller than
  */
-export function layOut(brush, family, { queries, keys, titles }, width, height) {
-  brush.font = `${SIZES[0]}px ${family}`;
+export function layOut(brush, family, { queries, keys, titles }, width, height, least = 0) {
+  const sizes = SIZES.map((px) => Math.max(px, least));
+  brush.font = `${sizes[0]}px ${family}`;
   const longest = (/** @type {string[]} */ labels) =>
     labels.reduce((most, label) => Math.max(most, brush.measureText(shortened(label)).width), 0);
   const [ofQueries, ofKeys, ofTitles] = [longest(queries), longest(keys), longest(Object.values(titles)) + 18];
@@ -33,7 +35,7 @@ export function layOut(brush, family, { queries, keys, titles }, width, height) 
   }
   const right = angle === 45 ? Math.ceil(ofKeys * 0.6) : 0; // of the last label, beyond its column
   const pitch = Math.max(Math.min(pitchOf(top), (width - left - EDGE - right) / keys.length), 0.5);
-  const size = SIZES.find((px) => px + 1 <= pitch) ?? SIZES[SIZES.length - 1];
+  const size = sizes.find((px) => px + 1 <= pitch) ?? sizes[sizes.length - 1];
   return { left, top, pitch: pitch > 4 ? Math.floor(pitch * 2) / 2 : pitch, size, angle, family };
 }
 
@@ -46,10 +48,11 @@ export function layOut(brush, family, { queries, keys, titles }, width, height) 
  * @param {number | null} chosen
  */
 export function placesOfLabels(n, pitch, size, chosen) {
-  const step = pitch >= size ? 1 : Math.ceil(APART / pitch);
+  const apart = pitch > size ? 0 : APART * size; // px
+  const step = pitch >= size ? 1 : Math.ceil(apart / pitch);
   const places = [];
   for (let place = 0; place < n; place += step) {
-    if (chosen === null || place === chosen || Math.abs(place - chosen) * pitch >= APART) places.push(place);
+    if (chosen === null || place === chosen || Math.abs(place - chosen) * pitch >= apart) places.push(place);
   }
   if (chosen !== null && chosen % step) places.push(chosen);
   return places;

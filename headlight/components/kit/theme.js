@@ -24,3 +24,22 @@ export function watchTheme(parent, onChange) {
   });
   return name;
 }
+
+/**
+ * The size of a text that is drawn on a canvas or in a figure, which the presenter layout makes larger if it is small.
+ *
+ * @param {Element} root - of the component
+ * @param {number} px
+ */
+export function legible(root, px) {
+  return Math.max(px, leastText(root));
+}
+
+/**
+ * The least size of text on the page, in px; 0: any. Style sheets are served with it.
+ *
+ * @param {Element} root - of the component
+ */
+export function leastText(root) {
+  return parseFloat(getComputedStyle(root).getPropertyValue("--hl-least-text")) || 0;
+}

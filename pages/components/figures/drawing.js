@@ -3,8 +3,9 @@
 import { fillInWords } from "../../../headlight/figures/cell_words.js";
 import { element } from "../../../headlight/components/kit/elements.js";
 import { say } from "../../../headlight/components/kit/say.js";
+import { leastText } from "../../../headlight/components/kit/theme.js";
 import { listen, rangesOf, updateCells } from "./cells.js";
-import { layOut, legendOf } from "./layout.js";
+import { eachFont, layOut, legendOf } from "./layout.js";
 import { plain, readGrids } from "./numbers.js";
 import { CONFIG } from "./plotly.js";
 import { open, updateSaving } from "./save.js";
@@ -12,14 +13,15 @@ import { open, updateSaving } from "./save.js";
 export function draw(view) {
   const { clientWidth: width, clientHeight: height } = view.plot;
   if (!width || !height) return; // it is not seen; it is drawn when it gets its room
-  const drawn = [view.data.figure, width, height, view.theme()];
+  const least = leastText(view.root);
+  const drawn = [view.data.figure, width, height, view.theme(), least];
   if (!drawn.every((part, i) => part === view.drawn?.[i])) {
     view.drawn = drawn;
     const figure = JSON.parse(view.data.figure);
     readGrids(figure);
     fillInWords(figure);
-    layOut(figure, width, height, view.data.height === null ? 0 : view.saving.opener.offsetWidth);
     figure.layout.template = JSON.parse(view.data.templates[view.theme()]);
+    fit(view, figure, least);
     const isFirst = !view.figure;
     view.figure = figure;
     view.ranges = rangesOf(figure);
@@ -31,6 +33,22 @@ export function draw(view) {
   }
   updateCells(view);
   updateSaving(view.saving);
+}
+
+export function fit({ plot, data, saving }, figure, least) {
+  figure.layout.meta = { ...figure.layout.meta, leastText: least };
+  layOut(figure, plot.clientWidth, plot.clientHeight, data.height === null ? 0 : saving.opener.offsetWidth);
+  enlarge(figure, least);
+}
+
+function enlarge({ data, layout }, least) {
+  const larger = (size) => (Array.isArray(size) ? size.map(larger) : Math.max(size, least));
+  const raise = (font) => font.size && (font.size = larger(font.size));
+  eachFont(layout, raise);
+  for (const trace of data) eachFont({ textfont: trace.textfont ?? {} }, raise);
+  for (const note of layout.annotations ?? []) {
+    note.text = note.text?.replace(/font-size: ?(\d+)px/g, (_, size) => `font-size:${larger(Number(size))}px`);
+  }
 }
 
 export function makeLegend() {

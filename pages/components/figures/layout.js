@@ -14,6 +14,7 @@ export const LAYOUT = {
   upright: 1.25, // sizes from one label to the next, if they are upright or one below the other
   row: 20, // px, the height of a row of few
   title: 15, // px, the size of a title where it fits
+  inCells: 11, // px, the size of texts in a figure
   small: 12, // px: the size of a title in two lines, where it would be smaller in one
   letter: 0.47, // the width of a letter, on the average, in sizes
 };
@@ -30,7 +31,7 @@ export function layOut(figure, width, height, taken = 0) {
 export function fitTitle(layout, room) {
   const { title, margin, meta } = layout;
   if (!title?.text) return;
-  const forms = [title.text, ...(meta?.beside?.title ?? [])].map((text) => titleForm({ ...title, text }, room));
+  const forms = [title.text, ...(meta?.beside?.title ?? [])].map((text) => titleForm({ ...title, text }, room, leastOf(layout)));
   const [{ lines, size }] = forms;
   if (size < LAYOUT.title) title.font = { size };
   if (lines.length > 1) {
@@ -41,21 +42,22 @@ export function fitTitle(layout, room) {
   if (margin?.t) layout.margin = { ...margin, t: margin.t + highest };
 }
 
-export function titleForm({ text, subtitle }, room) {
+export function titleForm({ text, subtitle }, room, least = 0) {
   // Returns the lines of a title, and their size in px.
+  const small = Math.max(LAYOUT.small, least);
   const sizeOf = (line) => Math.min(LAYOUT.title, Math.floor(room / (LAYOUT.letter * line.length)));
-  const size = Math.max(sizeOf(text), LAYOUT.title / 2);
+  const size = Math.max(sizeOf(text), LAYOUT.title / 2, least);
   const gaps = [...text.matchAll(/ /g)].map(({ index }) => index);
-  if (size >= LAYOUT.small || !gaps.length || text.includes("<") || subtitle) return { lines: [text], size };
+  if (Math.min(size, sizeOf(text)) >= small || !gaps.length || text.includes("<") || subtitle) return { lines: [text], size };
   const away = (gap) => Math.abs(gap - text.length / 2);
   const gap = gaps.reduce((best, other) => (away(other) < away(best) ? other : best));
   const lines = [text.slice(0, gap), text.slice(gap + 1)];
-  return { lines, size: Math.min(LAYOUT.small, Math.max(size, Math.min(...lines.map(sizeOf)))) };
+  return { lines, size: Math.min(small, Math.max(size, Math.min(...lines.map(sizeOf)))) };
 }
 
 export function dropTightTexts(figure, width) {
   const { textFromWidth = 0 } = figure.layout.meta ?? {}; // px: on less, texts in the figure would overlap
-  if (width < textFromWidth) figure.data = figure.data.filter((trace) => trace.mode !== "text");
+  if (width < textFromWidth * Math.max(1, leastOf(figure.layout) / LAYOUT.inCells)) figure.data = figure.data.filter((trace) => trace.mode !== "text");
 }
 
 export function fitColumns({ data, layout }, width) {
@@ -82,6 +84,19 @@ export function fitRows({ data, layout }, height) {
   const { t = 100, b = 80 } = layout.margin ?? {};
   if (!data.some(({ type }) => type === "heatmap")) return;
   for (const name of axesOf(layout, "y")) fitLabels(layout, name, (height - t - b) * spanOf(layout[name]));
+}
+
+export function leastOf({ meta }) {
+  // px, that no text of the figure is to be smaller than; 0: any.
+  return meta?.leastText ?? 0;
+}
+
+export function eachFont(part, change) {
+  for (const [name, value] of Object.entries(part)) {
+    if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) continue;
+    if (/font$/.test(name)) change(value);
+    eachFont(value, change);
+  }
 }
 
 export function axesOf(layout, letter = "[xy]") {
@@ -111,17 +126,19 @@ export function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
   const texts = [...axis.ticktext, ...(layout.meta?.beside?.[name] ?? [])]; // those beside it get the same room
   const longest = Math.max(...widths(texts, layout.font?.family)); // in sizes
   const isRow = name.startsWith("y");
-  const own = Math.max(axis.tickfont?.size ?? sizes[0], LAYOUT.legible); // it was laid out for its own size
-  const smaller = [own, ...sizes.filter((size) => size < own)];
+  const least = leastOf(layout);
+  const legible = Math.max(LAYOUT.legible, least);
+  const own = Math.max(axis.tickfont?.size ?? sizes[0], legible); // it was laid out for its own size
+  const smaller = [own, ...sizes.filter((size) => size < own && size >= least)];
   const angles = isRow ? [null] : [0, -45, -90].slice(Math.max(0, [0, -45, -90].indexOf(axis.tickangle)));
   const apart = (size, angle) =>
     angle === 0 ? longest * size + 4 : (angle === -45 ? LAYOUT.slanted : LAYOUT.upright) * size;
   const forms = angles.flatMap((angle) => smaller.map((size) => ({ angle, size })));
-  const isLegible = ({ angle, size }) => angle === angles.at(-1) || size === own || size >= LAYOUT.legible;
+  const isLegible = ({ angle, size }) => angle === angles.at(-1) || size === own || size >= legible;
   const fits = ({ angle, size }) => apart(size, angle) <= spacing;
   const form = forms.filter(isLegible).find(fits) ?? forms[forms.length - 1];
   axis.tickfont = { ...axis.tickfont, size: form.size };
-  if (!fits(form)) number(layout, name, pixels, Math.min(own, LAYOUT.legible));
+  if (!fits(form)) number(layout, name, pixels, Math.min(own, legible));
   return isRow ? 0 : turn(axis, form.angle, longest * form.size);
 }
 

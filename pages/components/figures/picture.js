@@ -4,7 +4,7 @@ import { brushOf, measureIn } from "../../../headlight/components/kit/canvas.js"
 import { thousands } from "../../../headlight/components/kit/numbers.js";
 import { say } from "../../../headlight/components/kit/say.js";
 import { withResolution } from "./archive.js";
-import { axesOf, dropTightTexts, evenHeight, fitLabels, LAYOUT, spanOf, widths } from "./layout.js";
+import { axesOf, dropTightTexts, eachFont, evenHeight, fitLabels, LAYOUT, spanOf, widths } from "./layout.js";
 import { gridOf, plain, readGrids } from "./numbers.js";
 import { axisOf, fullLayout, fullTraces, legendsOf, panelStarts, roomOf } from "./plotly_internals.js";
 
@@ -99,15 +99,9 @@ function evenOut(figure, { rows, columns }) {
 function setFonts(figure, scale) {
   // All that is written is 7 to 9 pt high on the paper.
   const [smallest, text, largest] = [PAPER.smallest, PAPER.text, PAPER.largest].map((px) => px / scale);
-  const walk = (part) => {
-    for (const [name, value] of Object.entries(part)) {
-      if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) continue;
-      if (/font$/.test(name) && value.size) value.size = Math.min(Math.max(value.size, smallest), largest);
-      walk(value);
-    }
-  };
-  walk(figure.layout);
-  for (const trace of figure.data) walk({ textfont: trace.textfont ?? {} });
+  const fit = (font) => font.size && (font.size = Math.min(Math.max(font.size, smallest), largest));
+  eachFont(figure.layout, fit);
+  for (const trace of figure.data) eachFont({ textfont: trace.textfont ?? {} }, fit);
   figure.layout.font = { size: text };
 }
 

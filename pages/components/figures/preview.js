@@ -8,9 +8,9 @@
 
 import { thousands } from "../../../headlight/components/kit/numbers.js";
 import { shownHead } from "../../../headlight/components/kit/channel.js";
+import { leastText } from "../../../headlight/components/kit/theme.js";
 import { leaving } from "../kit/mount.js";
-import { draw } from "./drawing.js";
-import { layOut } from "./layout.js";
+import { draw, fit } from "./drawing.js";
 import { CONFIG } from "./plotly.js";
 import { updateSaving } from "./save.js";
 
@@ -48,7 +48,7 @@ function preview(view, { attention, layer, head, rows, columns, levels, step = v
     }
     figure.data.push({ ...trace, ...silent, z: cells((level) => (level > TOP ? NaN : level / TOP)) });
   }
-  layOut(figure, view.plot.clientWidth, view.plot.clientHeight);
+  fit(view, figure, leastText(view.root));
   view.drawn = null; // whatever comes next is drawn
   Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
   updateSaving(view.saving);

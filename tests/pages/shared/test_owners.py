@@ -34,6 +34,15 @@ def made(path: Path) -> Path:
     return path
 
 
+def test_who_runs_the_server_is_on_its_machine_which_no_other_reaches(monkeypatch: pytest.MonkeyPatch):
+    cases = {("127.0.0.1", None, "0"): True, ("127.0.0.1", "10.0.0.7", "0"): False, ("0.0.0.0", None, "0"): False}
+    for (address, visitor, shared), expected in (cases | {("localhost", None, "1"): False}).items():
+        monkeypatch.setenv(owners.VARIABLE, shared)
+        monkeypatch.setattr(st, "get_option", {"server.address": address}.get)
+        monkeypatch.setattr(st, "context", SimpleNamespace(ip_address=visitor))
+        assert owners.is_operator() == expected
+
+
 def test_what_one_visitor_made_another_can_neither_change_nor_delete(arrive):
     arrive("first")
     model = made(models.folder() / "mine")

@@ -4,27 +4,32 @@ import { isolated, measureIn } from "../../../../../headlight/components/kit/can
 import { roundStep } from "../../../../../headlight/components/kit/numbers.js";
 
 const SLANT = Math.SQRT1_2;
-const FONT = '12px "Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif';
+const FAMILY = '"Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif';
+const LARGEST = 12; // px, of a label
 
-export function arrange({ rows, columns, labels, room, most, space }) {
+export function arrange({ rows, columns, labels, room, most, space, least = 0 }) {
   // Where the cells lie, in CSS pixels, in a place that is `room` wide; labels take up to `space` of it.
-  const longest = (texts) => Math.min(space, Math.max(0, ...texts.map(widthOf)) + 10);
+  // least: px, that no label is smaller than.
+  const widest = (text) => widthOf(text) * Math.max(LARGEST, least);
+  const longest = (texts) => Math.min(space, Math.max(0, ...texts.map(widest)) + 10);
   const left = Math.ceil(longest(labels.query));
-  const last = Math.min(space, widthOf(labels.key.at(-1) ?? "") + 10);
+  const last = Math.min(space, widest(labels.key.at(-1) ?? "") + 10);
   const pitchBefore = (beyond) => {
     const fitting = Math.min((room - left - beyond) / columns, most);
     return fitting >= 7 ? Math.floor(fitting) : Math.max(fitting, 2);
   };
   const slanted = pitchBefore(Math.ceil(last * SLANT));
-  const isUpright = hasRoom({ pitch: slanted }) && slanted * SLANT < 1.08 * sizeAt(slanted); // slanted ones would touch
+  const isUpright = hasRoom({ pitch: slanted, least }) && slanted * SLANT < 1.08 * sizeAt({ pitch: slanted, least }); // slanted ones would touch
   const pitch = isUpright ? pitchBefore(0) : slanted;
   const top = Math.ceil(longest(labels.key) * (isUpright ? 1 : SLANT)) + 12;
-  return { left, top, pitch, isUpright, width: room, height: top + rows * pitch + 2, rows, columns, space };
+  return { left, top, pitch, isUpright, width: room, height: top + rows * pitch + 2, rows, columns, space, least };
 }
 
-const widthOf = measureIn(FONT);
+const widthOfHundred = measureIn(`100px ${FAMILY}`);
+const widthOf = (text) => widthOfHundred(text) / 100; // in sizes
 
 function shortened(text, most) {
+  // To a width in sizes.
   if (widthOf(text) <= most) return text;
   const letters = [...text];
   while (letters.length > 1 && widthOf(`${letters.join("")}…`) > most) letters.pop();
@@ -54,7 +59,7 @@ export function drawCells(context, grid, paintCell, word) {
     }
   }
   if (pitch < 15) return;
-  context.font = FONT.replace("12px", `${Math.min(12, Math.floor(pitch * 0.56))}px`);
+  context.font = fontOf(Math.max(Math.min(LARGEST, Math.floor(pitch * 0.56)), grid.least));
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (let cell = 0; cell < rows * columns; cell++) {
@@ -96,22 +101,26 @@ export function drawBorder(context, { left, top, pitch, rows, columns }, border,
   context.stroke();
 }
 
-function sizeAt(pitch) {
-  return Math.min(12, Math.max(7, Math.floor(0.93 * pitch))); // px, of a label
+function fontOf(size) {
+  return `${size}px ${FAMILY}`;
 }
 
-export function hasRoom({ pitch }) {
+function sizeAt({ pitch, least }) {
+  return Math.max(Math.min(LARGEST, Math.max(7, Math.floor(0.93 * pitch))), least); // px, of a label
+}
+
+export function hasRoom(grid) {
   // Whether every row and column can be labelled; else numbers are, here and there.
-  return 1.08 * sizeAt(pitch) <= pitch;
+  return 1.08 * sizeAt(grid) <= grid.pitch;
 }
 
 export function drawLabels(context, grid, { labels, words, hues, colors, pointed, isFaint }) {
   // labels: a word or a number for each row and column; words: of what is pointed at.
   const { left, top, pitch, isUpright, rows, columns, space } = grid;
-  const size = sizeAt(pitch);
+  const size = sizeAt(grid);
   const apart = (1.08 * size) / pitch; // cells, from one label to the next
   const step = roundStep(apart);
-  const font = FONT.replace("12px", `${size}px`);
+  const font = fontOf(size);
   context.textBaseline = "middle";
   const shows = (index, chosen) => {
     const isBeside = chosen !== null && Math.abs(index - chosen) < apart; // the chosen one needs the room
@@ -123,7 +132,7 @@ export function drawLabels(context, grid, { labels, words, hues, colors, pointed
     const isPointed = pointed?.row === row;
     context.fillStyle = isPointed ? hues.query : isFaint("query", row) ? colors.muted : colors.text;
     context.font = isPointed ? `600 ${font}` : font;
-    const label = isolated(shortened((isPointed ? words : labels).query[row], space - 12));
+    const label = isolated(shortened((isPointed ? words : labels).query[row], (space - 12) / size));
     context.fillText(label, left - 6, top + (row + 0.5) * pitch);
   }
   context.textAlign = "left";
@@ -135,7 +144,7 @@ export function drawLabels(context, grid, { labels, words, hues, colors, pointed
     context.save();
     context.translate(left + (column + 0.5) * pitch, top - 5);
     context.rotate(isUpright ? -Math.PI / 2 : -Math.PI / 4);
-    context.fillText(isolated(shortened((isPointed ? words : labels).key[column], space - 12)), 0, 0);
+    context.fillText(isolated(shortened((isPointed ? words : labels).key[column], (space - 12) / size)), 0, 0);
     context.restore();
   }
 }

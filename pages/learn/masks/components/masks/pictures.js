@@ -3,6 +3,7 @@
 import { announce } from "../../../../../headlight/components/kit/announce.js";
 import { fixed } from "../../../../../headlight/components/kit/numbers.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
+import { leastText } from "../../../../../headlight/components/kit/theme.js";
 import { isAllowed, patternOf } from "./cells.js";
 import { arrange, drawBorder, drawCells, drawFrames, drawLabels, drawTurned, hasRoom } from "./grid.js";
 import { lightChips } from "./outputs.js";
@@ -27,7 +28,7 @@ export function fit(view) {
     const room = picture.figure.clientWidth;
     const most = Math.min(MOST[name], Math.max(8, Math.floor((name === "mask" ? 560 : 300) / view.rows)));
     picture.labels = labels;
-    picture.grid = arrange({ rows: view.rows, columns: view.columns, labels, room, most, space: SPACE[name] });
+    picture.grid = arrange({ rows: view.rows, columns: view.columns, labels, room, most, space: SPACE[name], least: leastText(root) });
   };
   for (const name of PICTURES) place(name, header);
   const tight = PICTURES.filter((name) => !hasRoom(pictures[name].grid));

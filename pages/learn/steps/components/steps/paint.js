@@ -116,11 +116,11 @@ function paintNames(context, view, boxes) {
 }
 
 function paintName(context, view, column, { x, w }, isPresent, taken) {
-  const { quantities, palette, font } = view;
+  const { quantities, palette, font, sizes } = view;
   const names = [column.full, column.query, column.rows].filter(Boolean);
   const symbols = [...new Set(names)].map((name) => quantities.get(name));
   context.globalAlpha = isPresent ? 1 : opacityNow(view, names[0]);
-  context.font = `${isPresent ? 650 : 400} 12px ${font}`;
+  context.font = `${isPresent ? 650 : 400} ${sizes.name}px ${font}`;
   const widths = symbols.map(({ caption }) => context.measureText(caption).width);
   const all = widths.reduce((sum, width) => sum + width, 8 * (symbols.length - 1));
   let at = x + w / 2 - all / 2;

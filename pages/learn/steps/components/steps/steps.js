@@ -7,7 +7,7 @@ import { element } from "../../../../../headlight/components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
-import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
+import { legible, watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { describe, placeOf, strongestKey } from "./choosing.js";
 import { makePalette } from "./colors.js";
 import { heights, makeColumns } from "./columns.js";
@@ -103,6 +103,7 @@ function measure(view) {
   const { clientWidth } = view.figure;
   if (!clientWidth) return false;
   view.font = getComputedStyle(view.root).fontFamily;
+  view.sizes = { name: legible(view.root, 12), number: legible(view.root, 11) }; // px, of what is written on the figure
   Object.assign(view, { width: clientWidth, layouts: null });
   return true;
 }

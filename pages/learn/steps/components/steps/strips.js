@@ -5,7 +5,7 @@ import { colorOf, inkOf, pictureOf } from "./colors.js";
 import { slotOf } from "./columns.js";
 import { valueAt } from "./numbers.js";
 
-const NUMBERS = { width: 38, height: 11 }; // px that a number in a cell needs
+const NUMBERS = { width: 3.4, height: 1 }; // sizes of its text that a number in a cell needs
 
 export function paintRow(context, view, column, quantity, row, rect) {
   if (column.kind === "strip") return paintStrip(context, view, quantity, row, rect);
@@ -15,7 +15,7 @@ export function paintRow(context, view, column, quantity, row, rect) {
   context.beginPath();
   context.roundRect(rect.x, rect.y, rect.w, rect.h, 3);
   context.fill();
-  if (!hasRoom(context, rect)) return;
+  if (!hasRoom(context, rect, view)) return;
   const text = quantity.name === "mask" ? (value ? "✓" : "✕") : rounded(value);
   writeIn(context, view, text, rect.x + rect.w / 2, rect.y + rect.h / 2, inkOf(view.palette, quantity, value));
 }
@@ -33,22 +33,22 @@ function paintBar(context, view, value, row, rect) {
     context.roundRect(rect.x, rect.y, Math.max(1.5, rect.w * value), rect.h, Math.min(3, rect.w * value));
     context.fill();
   }
-  if (!hasRoom(context, rect)) return;
+  if (!hasRoom(context, rect, view)) return;
   const x = value > 0.55 ? rect.x + rect.w * value - 5 : rect.x + rect.w * value + 5;
   const ink = value > 0.55 ? palette.background : palette.text;
   writeIn(context, view, isAllowed ? rounded(value) : "0", x, rect.y + rect.h / 2, ink, value > 0.55 ? "right" : "left");
 }
 
-function hasRoom({ globalAlpha }, { w, h }) {
-  return globalAlpha > 0.3 && w >= NUMBERS.width && h >= NUMBERS.height;
+function hasRoom({ globalAlpha }, { w, h }, { sizes }) {
+  return globalAlpha > 0.3 && w >= NUMBERS.width * sizes.number && h >= NUMBERS.height * sizes.number;
 }
 
 function rounded(value) {
   return fixed(value, Math.abs(value) < 100 ? 2 : 0);
 }
 
-export function writeIn(context, { font }, text, x, y, color, align = "center") {
-  context.font = `11px ${font}`;
+export function writeIn(context, { font, sizes }, text, x, y, color, align = "center") {
+  context.font = `${sizes.number}px ${font}`;
   Object.assign(context, { fillStyle: color, textAlign: align, textBaseline: "middle" });
   context.fillText(text, x, y + 0.5);
 }

@@ -106,12 +106,12 @@ function fall(context, one, other) {
 
 function paintOperation(context, view, link, ends, boxes) {
   // The name of the operation, in the gap in front of what it makes, if there is room; returns whether there was.
-  const { palette, font, columns, home } = view;
+  const { palette, font, sizes, columns, home } = view;
   const text = OF_STAGES[view.stageName] ?? OPERATIONS[link.to];
   if (!text || isResidual(link) || ends[0].end.part === "foot") return false;
   const place = columns.indexOf(home.get(link.to));
   const gap = boxes[place].x - (boxes[place - 1].x + boxes[place - 1].w);
-  context.font = `600 11px ${font}`;
+  context.font = `600 ${sizes.number}px ${font}`;
   const width = context.measureText(text).width + 8;
   if (width > gap + 6) return false;
   const { rect } = ends[0].end;
