@@ -69,6 +69,25 @@ def test_a_pattern_s_rows_sum_to_one_or_are_zero():
     torch.testing.assert_close(attention_pattern(scores), expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("n_keys", [1, 3, 41])
+def test_rows_of_nothing_are_zero_and_rows_of_nan_stay_nan(n_keys: int, dtype: torch.dtype):
+    """Side by side, where an edit of the scores, not the mask, forbids every key."""
+    scores = torch.randn(1, 2, 5, n_keys, dtype=dtype, requires_grad=True)
+    edited = scores.index_fill(2, torch.tensor([1, 4]), -math.inf)
+    zero_row = torch.zeros(n_keys, dtype=dtype)
+    pattern = attention_pattern(edited)
+    assert torch.equal(pattern[:, :, [1, 4]], zero_row.expand(1, 2, 2, -1))
+    torch.testing.assert_close(pattern[:, :, [0, 2, 3]], scores[:, :, [0, 2, 3]].softmax(dim=-1))
+    pattern.square().sum().backward()
+    assert scores.grad is not None and scores.grad.isfinite().all()
+    broken = edited.detach().index_fill(2, torch.tensor([3]), math.nan)
+    broken[:, :, 1, -1] = math.nan  # a key that is not a number, beside keys that are forbidden
+    for row, is_nan in enumerate([False, True, False, True, False]):
+        assert bool(attention_pattern(broken)[:, :, row].isnan().all()) == is_nan
+    assert torch.equal(attention_pattern(broken)[:, :, 4], zero_row.expand(1, 2, -1))
+
+
 def test_scores_by_hand():
     """q . k is 3 * 1 + 4 * 2 = 11 and 3 * 5 + 4 * 0 = 15, over sqrt(2)."""
     q, k = torch.tensor([[[[3.0, 4.0]]]]), torch.tensor([[[[1.0, 2.0], [5.0, 0.0]]]])

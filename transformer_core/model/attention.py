@@ -21,6 +21,7 @@ from transformer_core.model.sdpa import (
     Mask,
     WrittenMask,
     are_finite,
+    can_be_read,
     chunks_of,
     mask_of_each,
     rows_of,
@@ -71,6 +72,10 @@ def attention_pattern(
     attn_scores: Float[Tensor, "batch head query key"],
 ) -> Float[Tensor, "batch head query key"]:
     """Return the softmax over `key`: each row sums to 1, or is all 0 if no key may be attended to (all -inf)."""
+    if can_be_read(attn_scores):
+        pattern = attn_scores.softmax(dim=-1)  # NaN in each row that is all -inf
+        if not pattern[..., 0].isnan().any():
+            return pattern
     nothing = attn_scores.amax(dim=-1, keepdim=True) == -math.inf  # [batch, head, query, 1]
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 

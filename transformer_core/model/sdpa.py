@@ -57,15 +57,19 @@ def scaled_dot_product_attention(
 
 
 def are_finite(*inputs: Tensor) -> bool:
-    """Return False if some inputs are known not to be finite; only CPU tensors are checked, to avoid synchronizing.
+    """Return False if some inputs are known not to be finite, which is checked where `can_be_read`.
 
     The CPU kernel returns 0 for a row of NaN scores, as for a fully masked row, which would hide the NaN.
     """
-    q = inputs[0]
-    if is_compiling() or q.device.type != "cpu" or type(q) is not Tensor:  # subclasses may have no data
+    if not can_be_read(inputs[0]):
         return True
     # a sum is the fastest check; it may overflow although all numbers are finite
     return all(math.isfinite(x.sum().item()) or bool(x.isfinite().all()) for x in inputs)
+
+
+def can_be_read(x: Tensor) -> bool:
+    """Return whether the code may depend on the numbers in `x`: on a CPU, where this needs no synchronization."""
+    return not is_compiling() and x.device.type == "cpu" and type(x) is Tensor  # subclasses may have no data
 
 
 def chunks_of(q: Float[Tensor, "batch head query d_head"]) -> list[slice]:
