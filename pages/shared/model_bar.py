@@ -40,7 +40,7 @@ NEEDS_CORE = mark(
     "the pages Heads, Decoding and Compare."
 )
 VIEWED = mark("Computed by the transformers library, not by Headlight’s core: attention and predictions only.")
-MODEL_WIDTH = 220  # px
+MODEL_WIDTH = 300  # px
 
 
 def no_models(*, can_import: bool) -> None:
@@ -101,7 +101,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             state.MODEL.selectbox(
                 say("Model"),
                 cards,
-                name=lambda name: cards[name].label,
+                name=lambda name: say("{title} · {kind}", title=cards[name].label, kind=say(cards[name].kind)),
                 take=lambda name: state.choose_model(name, cards),
                 label_visibility="collapsed",
                 width=MODEL_WIDTH,

@@ -48,7 +48,7 @@ export function makePlayButtons(label, buttons) {
  * @param {Name} icon
  * @param {string} title
  */
-function nameButton(button, icon, title) {
+export function nameButton(button, icon, title) {
   button.title = title;
   button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
   button.querySelector("path")?.setAttribute("d", DRAWN[icon]);

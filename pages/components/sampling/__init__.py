@@ -111,10 +111,10 @@ def _settings(key: str) -> SharedValue:
     return SharedValue(key, "sampling")
 
 
-def sampling_fields(page: str) -> dict[str, Field]:
-    """Return the fields of a page, by the names of the settings; the default is greedy decoding."""
+def sampling_fields(page: str, *, temperature: float = 0.0) -> dict[str, Field]:
+    """Return the fields of a page, by the names of the settings; the default temperature 0 is greedy decoding."""
     return {
-        "temperature": Field(page, "temperature", 0.0, _temperature, plain),  # 0: greedy
+        "temperature": Field(page, "temperature", temperature, _temperature, plain),  # 0: greedy
         "top_k": Field(page, "top_k", 0, number),
         "top_p": Field(page, "top_p", 1.0, decimal(0, 1, above=True), plain),
         "min_p": Field(page, "min_p", 0.0, decimal(0, 1), plain),

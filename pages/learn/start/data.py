@@ -41,7 +41,7 @@ class StageData:
     view: View
     source: Source
     zoom: Zoom
-    sampling: Sampling
+    sampling: Sampling  # that the next-token distribution is shown with
     text: StageText
     first: "FirstView | None"  # the view stored beside the checkpoint, if it is selected
     notes: tuple[str, ...]  # sentences on choices that could not be applied
@@ -199,6 +199,12 @@ class StageData:
         """The step whose prediction has the largest entropy."""
         return int(np.argmax(self.entropies)) if self.entropies else 0
 
+    def most_probable(self, step: int, n: int) -> list[tuple[str, float]]:
+        """Return the labels and the model's own probabilities of the n most probable tokens at a step."""
+        log_probs = self.log_probs[step]
+        tokens = np.argsort(-log_probs, kind="stable")[:n].tolist()
+        return [(self.label(token), float(np.exp(log_probs[token]))) for token in tokens]
+
     @property
     def distributions(self) -> list[NextTokenDistribution]:
         """The next-token distributions of all steps for a small vocabulary, else of this step; [] if there is none."""
@@ -243,9 +249,9 @@ def _generated(source: Source, text: Given) -> Expression:
 
     model, tokenizer = source.recipe()
     options = {"chosen": view_fields.TOKENS.value} if view_fields.TOKENS.value else {}
-    sampling = view_fields.sampling()
-    if sampling != GREEDY:
-        options["sampling"] = sampling
+    decoding = view_fields.decoding()
+    if decoding != GREEDY:
+        options["sampling"] = decoding
     result = source.forward(call(generate, model, tokenizer, text, **options))
     return named("stage_text", cache.kept(mark("generated texts"), result))
 

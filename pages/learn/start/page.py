@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
+from headlight.figures import isolate
 from headlight.language import say
 from pages.explore.decoding import view_fields as decoding_fields
 from pages.explore.decoding.view_fields import Branch
@@ -14,7 +15,7 @@ from pages.learn.start.data import StageData
 from pages.learn.steps import figure
 from pages.learn.steps import view_fields as steps_fields
 from pages.learn.steps.data import StepsData
-from pages.shared import code_expander, model_bar, prose, readings
+from pages.shared import answer, code_expander, model_bar, prose, readings
 from pages.shared.answer import NO_BLANK, NO_HEAD, NO_MASK
 from pages.shared.recipe import Lines, script
 from pages.shared.view import state
@@ -25,6 +26,16 @@ LEAD = mark(
     "Tokens become vectors, which pass through the blocks until the last one predicts the next token. Every cell is a "
     "number of the model on your text; zoom in to see how it is computed."
 )
+LEAD_OF_BLANKS = mark(
+    "Tokens become vectors, which pass through the blocks until the last one predicts what fills each blank. Every "
+    "cell is a number of the model on your text; zoom in to see how it is computed."
+)
+COMPETE = mark("The stage opens where the model is least certain: “{first}” ({p}) competes with “{second}” ({q}).")
+CERTAIN = mark("The model is almost certain at every step; the stage opens at the least certain one: “{first}” ({p}).")
+BLANK = mark(
+    "The blank with the most certain prediction is filled first: here “{first}” ({p}), ahead of “{second}” ({q})."
+)
+COMPETITOR = 0.05  # probability from which the second candidate competes
 LOOK_FOR = {
     "overview": mark(
         "press Play and follow one row: it is one token. Attention is the only step that moves information "
@@ -55,7 +66,8 @@ for lane in lanes_of(model.config, zoom):
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    prose.heading(say("Start"), say(LEAD))
+    is_masked = state.card(view_fields.PAGE).config.architecture == "encoder_only"
+    prose.heading(say("Start"), say(LEAD_OF_BLANKS if is_masked else LEAD))
     if state.current().text:
         view_fields.forget_places()
         show()
@@ -87,7 +99,7 @@ def _drawn() -> StageData | None:
             return None
         if notes := [*data.notes, *_remarks(data)]:
             prose.note(" ".join(notes))
-        stage(data, ended=_ended(data), on_token=lambda: _take(data))
+        stage(data, ended=_ended(data), reason=_reason(data), on_token=lambda: _take(data))
         return data
     except HeadlightError as error:
         prose.warning(say("This cannot be shown: {why}.", why=error))
@@ -133,6 +145,16 @@ def _ended(data: StageData) -> str:
     return say(ENDED) if text.has_ended else "" if text.next_tokens[-1] is not None else say(FULL)
 
 
+def _reason(data: StageData) -> str:
+    """Return why the stage opens at its least certain step, with the two candidates there; "" without a prediction."""
+    if data.zoom.level != "overview" or not data.text.rows or not data.is_finite:
+        return ""
+    (first, p), (second, q) = data.most_probable(data.least_certain, 2)
+    what = BLANK if data.text.architecture == "encoder_only" else COMPETE if q >= COMPETITOR else CERTAIN
+    labels = {"first": isolate(first), "second": isolate(second)}
+    return say(what, p=answer.probability(p), q=answer.probability(q), **labels)
+
+
 def _remarks(data: StageData) -> list[str]:
     """Return sentences on limitations of the stage, such as unknown words or a truncated text."""
     n = len(data.text.source or data.text.target[: data.text.n_given])
@@ -168,6 +190,12 @@ def _links(data: StageData) -> None:
     with st.container(horizontal=True, gap="medium", key="hl-start-links"):
         match zoom.level:
             case "overview":
+                st.page_link(
+                    "learn/tour/page.py",
+                    label=prose.plain(say("Take the Tour")),
+                    icon=":material/menu_book:",
+                    width="content",
+                )
                 link("explore/heads", say("All heads"), "grid_view")
                 link("explore/decoding", say("This step in Decoding"), "edit_note", _decoding(data))
                 link("learn/positions", say("Positions"), "straighten")
@@ -190,8 +218,11 @@ def _decoding(data: StageData) -> dict[str, str]:
     """Return the view of Decoding at the same step, with the same tokens and settings."""
     if data.text.architecture == "encoder_only":
         return {}
+    decoding = view_fields.decoding()
     settings = {
-        field.name: field.write(field.value) for field in view_fields.SAMPLING.values() if field.value != field.usual
+        field.name: field.write(getattr(decoding, name))
+        for name, field in decoding_fields.SAMPLING.items()
+        if getattr(decoding, name) != field.usual
     }
     branches = decoding_fields.BRANCHES.write((Branch(data.forced),)) if data.forced else ""
     forced = {decoding_fields.BRANCHES.name: branches} if branches else {}

@@ -1,13 +1,14 @@
 """What defines the view of the Start page, beside the model and the text: zoom, step, and how tokens are chosen."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from headlight.analysis.stage.panels import Zoom
 from headlight.language import say
 from pages.components.sampling import SLIDERS, sampling_fields, sampling_of, sent_sampling
 from pages.learn.steps import view_fields as steps_fields
 from pages.shared.view import state
-from pages.shared.view.fields import Field, Kept, matching, number
+from pages.shared.view.fields import Field, Kept, matching, number, one_of
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
@@ -16,6 +17,7 @@ from transformer_core.errors import ConfigError, mark
 PAGE = "start"
 STAGE = "start-stage"  # key of the component
 ZOOMED, STEPPED = SharedValue(STAGE, "zoom"), SharedValue(STAGE, "step")  # the person's choices there
+DECODED = SharedValue(STAGE, "decoding")
 MOST_CHOSEN = 64  # tokens in the address
 _TOKENS = matching(
     r"(?:\d{1,7}(?:\.\d{1,7})*)?",
@@ -40,18 +42,27 @@ def _zoom(text: str) -> str:
 ZOOM: Field = Field(PAGE, "zoom", "", _zoom)
 STEP = Field(PAGE, "step", None, number)  # number of generated tokens; None: the least certain step
 TOKENS: Field = Field(PAGE, "tokens", (), _TOKENS, lambda tokens: ".".join(map(str, tokens)))  # forced first tokens
-SAMPLING = sampling_fields(PAGE)
-FIELDS = (ZOOM, STEP, TOKENS, *SAMPLING.values(), *steps_fields.FIELDS)
+SAMPLING = sampling_fields(PAGE, temperature=1.0)
+DECODING = Field(PAGE, "decoding", None, one_of("greedy", "sampling"))  # None: as `fit` finds it
+FIELDS = (ZOOM, STEP, TOKENS, DECODING, *SAMPLING.values(), *steps_fields.FIELDS)
 
 
 def sampling() -> Sampling:
-    """Return how the next token is chosen."""
+    """Return the settings that the next-token distribution is shown with."""
     return sampling_of(SAMPLING)
+
+
+def decoding() -> Sampling:
+    """Return how the next token is chosen: the most probable one, or drawn from the distribution that is shown."""
+    settings = sampling()
+    if DECODING.value == "sampling":
+        return settings
+    return replace(GREEDY, repetition_penalty=settings.repetition_penalty)
 
 
 def is_models_own() -> bool:
     """Whether the model generates greedily, and nothing was chosen for it."""
-    return not TOKENS.value and sampling() == GREEDY
+    return not TOKENS.value and decoding() == GREEDY
 
 
 def fit(config: ModelConfig, identity: object) -> list[str]:
@@ -65,6 +76,8 @@ def fit(config: ModelConfig, identity: object) -> list[str]:
         for field in (STEP, TOKENS):
             field.set(field.usual)
     _OF.set(identity)
+    is_greedy = SAMPLING["temperature"].value in (0, 1)  # links without `decoding` mean sampling at other temperatures
+    DECODING.found("greedy" if is_greedy else "sampling")
     try:
         zoom = Zoom.of(ZOOM.value, config)
     except ConfigError as error:
@@ -103,11 +116,19 @@ def on_step(*, is_filling: bool) -> None:
 
 
 def on_sampling(generated: tuple[int, ...]) -> None:
-    """Apply the settings of a released slider, keeping the tokens generated up to this step."""
+    """Apply the settings of a released slider; if tokens are drawn by them, keep those generated up to this step."""
     if settings := sent_sampling(STAGE, sampling()):
-        TOKENS.set(generated)
+        if DECODING.value == "sampling":
+            TOKENS.set(generated)
         for name in SLIDERS:
             SAMPLING[name].set(getattr(settings, name))
+
+
+def on_decoding(generated: tuple[int, ...]) -> None:
+    """Choose tokens greedily or by sampling after this step, keeping those generated up to it."""
+    if (decoded := DECODED.heard()) in ("greedy", "sampling"):
+        TOKENS.set(generated)
+        DECODING.set(decoded)
 
 
 def choose_token(generated: tuple[int, ...], token: int) -> None:

@@ -107,6 +107,47 @@ def test_generated_tokens_settings_and_step_come_from_the_address(open_app: Open
     assert url_of(app) == {"tokens": "6.11", "step": "1", "temperature": "0.7", "top_k": "5", "seed": "3"}
 
 
+def test_it_opens_at_temperature_1_where_il_and_elle_compete_and_says_so(open_app: OpenApp):
+    header, _, scores = sent(open_start(open_app))
+    assert header["sampling"]["value"]["temperature"] == 1 and header["decoding"]["value"] == "greedy"
+    step = header["step"]["value"]
+    probabilities = torch.tensor(np.stack(scores)).softmax(dim=-1).numpy()
+    entropies = -(probabilities * np.log(np.maximum(probabilities, 1e-30))).sum(axis=-1)
+    assert step == header["opening"]["step"] == entropies.argmax() > 0
+    first, second = (row["label"] for row in header["distributions"][step]["rows"][:2])
+    assert {first, second} == {"il", "elle"}
+    expected = f"“{first}” ({probabilities[step][0]:.2f}) competes with “{second}” ({probabilities[step][1]:.2f})"
+    assert expected in header["opening"]["reason"]
+
+
+def test_a_masked_model_speaks_of_blanks_and_never_of_a_next_token(open_app: OpenApp):
+    app = open_start(open_app, model="fill-in")
+    header, *_ = sent(app)
+    assert "filled first: here “·ball”" in header["opening"]["reason"] and header["architecture"] == "encoder-only"
+    assert "next token" not in words_of(app).lower() and "fills each blank" in words_of(app)
+
+
+@pytest.mark.parametrize(
+    ("settings", "temperature", "drawn"),
+    [
+        ({"temperature": "2"}, 2, True),  # a link from before there was a choice
+        ({"temperature": "2", "decoding": "greedy"}, 2, False),
+        ({"decoding": "sampling", "seed": "3"}, 1, True),
+        ({"temperature": "0"}, 0, False),
+    ],
+)
+def test_tokens_are_the_most_probable_ones_unless_they_are_drawn(
+    open_app: OpenApp, settings: dict[str, str], temperature: float, drawn: bool
+):
+    app = open_start(open_app, model="stories", **settings)
+    header, *_ = sent(app)
+    assert header["sampling"]["value"]["temperature"] == temperature
+    n_given = len(header["sides"]["target"]["ids"]) - header["nGiven"]
+    greedy = [distribution["rows"][0]["token"] for distribution in header["distributions"]][:n_given]
+    assert (header["sides"]["target"]["ids"][header["nGiven"] :] != greedy) == drawn
+    assert url_of(app) == {"model": "stories"} | settings
+
+
 def test_blanks_are_filled_as_the_address_says_as_far_as_they_are_read(open_app: OpenApp):
     first, *_ = sent(open_start(open_app, model="fill-in"))
     filled, *_ = sent(open_start(open_app, model="fill-in", tokens="495"))
@@ -157,8 +198,8 @@ def test_the_code_runs_and_prints_the_shapes_of_all_panels(open_app: OpenApp):
 def test_links_open_their_pages_in_the_matching_state(open_app: OpenApp, zoom: str):
     app = open_start(open_app, zoom=zoom, tokens="6.11", step="2", text="The dog sees the cat.")
     links = [link.proto for link in app.get("page_link")]
-    assert links
-    for link in links:
+    assert zoom or any(link.page == "tour" for link in links)
+    for link in (one for one in links if one.page != "tour"):  # it has its own texts
         name, parameters = link.page, dict(parse_qsl(link.query_string))
         opened = open_app(name, **parameters)
         assert not opened.exception and not opened.warning, name

@@ -50,12 +50,13 @@ PANELS = {
 HUES = {"hook_q": "query", "hook_k": "key", "hook_v": "value", "hook_z": "value"}  # by stem; others are signed
 
 
-def stage(data: StageData, *, ended: str, on_token: Callable[[], None]) -> None:
+def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], None]) -> None:
     """Draw the stage at the zoom level of the data; for a head, draw only the way back.
 
     Args:
         data: the text, and the current selection.
         ended: a sentence on why there is no next token or no prediction; "" if there is one.
+        reason: a sentence on why the stage opens at the least certain step; "" if there is no prediction.
         on_token: called when a person chooses a token, before the rerun.
     """
     zoom, lanes, text, values = data.zoom, data.lanes, data.text, data.panel_values()
@@ -66,7 +67,9 @@ def stage(data: StageData, *, ended: str, on_token: Callable[[], None]) -> None:
         "zoom": view_fields.ZOOMED.payload(str(zoom)),
         "step": view_fields.STEPPED.payload(data.step, echoes=False),
         "sampling": sampling_payload(view_fields.STAGE, data.sampling),
+        "decoding": view_fields.DECODED.payload(view_fields.DECODING.value),
         "level": zoom.level,
+        "architecture": say(data.card.kind),
         "crumbs": [{"zoom": str(one), "title": title_of(one)} for one in zoom.path],
         "lanes": of_lanes,
         "sides": {
@@ -85,6 +88,7 @@ def stage(data: StageData, *, ended: str, on_token: Callable[[], None]) -> None:
         "isFilling": text.architecture == "encoder_only",
         "nFilled": text.n_filled,
         "ended": ended,
+        "opening": {"step": data.least_certain, "reason": reason},
         "distributions": [one for one, _ in payloads],
         "nTokens": len(distributions[0].scores) if distributions else 0,
         "colors": {theme.name: _colors(theme) for theme in (LIGHT, DARK)},
@@ -96,6 +100,7 @@ def stage(data: StageData, *, ended: str, on_token: Callable[[], None]) -> None:
         on_zoom_change=lambda: view_fields.on_zoom(data.query_of),
         on_step_change=lambda: view_fields.on_step(is_filling=text.architecture == "encoder_only"),
         on_sampling_change=lambda: view_fields.on_sampling(data.generated_until(view_fields.STEP.value)),
+        on_decoding_change=lambda: view_fields.on_decoding(data.generated_until(view_fields.STEP.value)),
         on_token_change=on_token,
     )
 

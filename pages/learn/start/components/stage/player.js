@@ -1,7 +1,7 @@
 // The buttons and keys that go along the generated tokens, one step each.
 
 import { element } from "../../../../../headlight/components/kit/elements.js";
-import { makePlayButtons, setDisabled, showPlaying } from "../../../../../headlight/components/kit/play_buttons.js";
+import { makePlayButtons, nameButton, setDisabled, showPlaying } from "../../../../../headlight/components/kit/play_buttons.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
 import { repaint } from "./panels.js";
 import { nextToken, nGenerated, showPrediction } from "./prediction.js";
@@ -10,20 +10,21 @@ import { isStill, sweep } from "./travel.js";
 const PERIOD = 1500; // ms per step while it plays
 
 export function makePlayer(view) {
-  [view.player, view.buttons] = makePlayButtons(say("Generated tokens"), {
-    begin: [say("First step (Home)"), () => go(view, 0)],
-    back: [say("Previous token (←)"), () => go(view, view.at - 1)],
-    play: [say("Play (space)"), () => toggle(view)],
-    forward: [say("Generate the next token (→)"), () => forward(view)],
+  [view.player, view.buttons] = makePlayButtons("", {
+    begin: ["", () => go(view, 0)],
+    back: ["", () => go(view, view.at - 1)],
+    play: ["", () => toggle(view)],
+    forward: ["", () => forward(view)],
   });
   view.place = element("span", "place");
-  view.player.append(view.place);
+  view.player.prepend(view.place); // before the buttons, which stay where they are
   return view.player;
 }
 
 export function fillPlayer(view) {
   const { header, buttons, at, place, player } = view;
   player.hidden = !header.rows.length && !header.nFilled;
+  nameButtons(view);
   const isEnd = isOver(view);
   showPlaying(buttons.play, view.isPlaying, isLast(view) && !header.isFilling);
   const done = nGenerated(view);
@@ -32,10 +33,19 @@ export function fillPlayer(view) {
   setDisabled(buttons.forward, isEnd);
   const next = header.isFilling ? header.nextLabels[0] : header.nextLabels[at];
   const words = { n: done, next: next ?? "" };
-  if (header.isFilling) place.textContent = header.hasEnded ? header.ended : say("{n} filled; next: “{next}”", words);
-  else if (isEnd && !header.hasEnded) place.textContent = header.ended;
+  if (header.isFilling) place.textContent = header.hasEnded ? say("{n} filled", words) : say("{n} filled; most certain: “{next}”", words);
+  else if (isEnd && !header.hasEnded) place.textContent = say("{n} generated", words); // the reason is beside it
   else if (isEnd) place.textContent = say("{n} generated; next: “{next}”, the end", words);
   else place.textContent = say("{n} generated; next: “{next}”", words);
+}
+
+function nameButtons({ header, player, buttons }) {
+  // What the buttons go along: generated tokens, or blanks.
+  const { isFilling } = header;
+  player.setAttribute("aria-label", isFilling ? say("Filled blanks") : say("Generated tokens"));
+  nameButton(buttons.begin, "begin", isFilling ? say("Empty all blanks (Home)") : say("First step (Home)"));
+  nameButton(buttons.back, "back", isFilling ? say("Empty the last blank (←)") : say("Previous token (←)"));
+  nameButton(buttons.forward, "forward", isFilling ? say("Fill the most certain blank (→)") : say("Generate the next token (→)"));
 }
 
 function isLast({ header, at }) {

@@ -13,14 +13,17 @@ const OF_STAGE = SLIDERS.filter(({ name }) => ["temperature", "top_k"].includes(
 
 export function makePrediction(view) {
   const part = { box: element("aside", "prediction"), rows: [], list: element("div", "bars") };
-  part.box.setAttribute("aria-label", say("Next-token distribution"));
-  part.title = element("h3", "stack", say("Next token"));
+  part.title = element("h3", "stack");
+  part.reason = element("p", "reason");
   part.sliders = makeSliders({ onMove: (...moved) => move(view, ...moved), onRest: () => rest(view), kinds: OF_STAGE });
+  part.decoding = makeDecoding(view);
   part.facts = element("p", "facts");
   part.note = element("p", "ended");
   part.legend = element("p", "legend");
   part.legend.append(element("span", "own", say("model")), element("span", "now", say("with these settings")));
-  part.box.append(part.title, part.sliders.box, part.list, part.legend, part.facts, part.note);
+  part.settings = element("div", "settings");
+  part.settings.append(part.sliders.box, part.decoding.box);
+  part.box.append(part.title, part.reason, part.settings, part.list, part.legend, part.facts, part.note);
   rove(part.list, {
     of: ".bar",
     next: (key, bar) => inLine(key, bar, [...part.list.children].filter((one) => !one.hidden), "down"),
@@ -31,6 +34,33 @@ export function makePrediction(view) {
     },
   });
   return part;
+}
+
+function makeDecoding(view) {
+  // Whether the next token is the most probable one, or drawn from the distribution.
+  const box = element("div", "decoding");
+  box.setAttribute("role", "radiogroup");
+  box.setAttribute("aria-label", say("How the next token is chosen"));
+  const choices = [
+    ["greedy", say("Most probable (greedy)"), say("Greedy decoding: the most probable token comes next, at every temperature.")],
+    ["sampling", say("Drawn (sampling)"), say("Sampling: the next token is drawn from the distribution with these settings.")],
+  ];
+  const radios = choices.map(([value, title, help]) => {
+    const label = element("label", "choice");
+    const radio = element("input", "radio");
+    Object.assign(radio, { type: "radio", name: "decoding", value });
+    radio.setAttribute("aria-description", help);
+    radio.addEventListener("change", () => {
+      view.decoding = value;
+      showPrediction(view);
+      view.decoded.tell(value);
+    });
+    label.title = help;
+    label.append(radio, title);
+    box.append(label);
+    return radio;
+  });
+  return { box, radios };
 }
 
 function move(view, name, value, typed = null) {
@@ -57,9 +87,11 @@ export function distributionAt(view) {
 export function nextToken(view) {
   const distribution = distributionAt(view);
   if (!distribution) return null;
-  if (inWords(view.sampling) === view.held) return distribution.next;
-  const { first } = leave(distribution.scores, view.sampling);
-  return view.sampling.temperature === 0 ? (distribution.rows.find(({ place }) => place === first)?.token ?? null) : null;
+  const isGreedy = view.decoding === "greedy";
+  if (view.decoding === view.header.decoding.value && (isGreedy || inWords(view.sampling) === view.held)) return distribution.next;
+  if (!isGreedy && view.sampling.temperature !== 0) return null;
+  const { first } = leave(distribution.scores, { ...view.sampling, temperature: 0 });
+  return distribution.rows.find(({ place }) => place === first)?.token ?? null;
 }
 
 export const inWords = (sampling) => SLIDERS.map(({ name }) => sampling[name]).join(", ");
@@ -68,9 +100,14 @@ export function showPrediction(view) {
   const { prediction: part, header } = view;
   const distribution = distributionAt(view);
   part.box.hidden = header.level !== "overview";
+  part.title.textContent = header.isFilling ? say("Most certain blank") : say("Next token");
+  part.box.setAttribute("aria-label", header.isFilling ? say("Distribution over tokens for the blank") : say("Next-token distribution"));
+  part.reason.textContent = header.opening.reason;
+  part.reason.classList.toggle("away", view.at !== header.opening.step);
+  for (const radio of part.decoding.radios) radio.checked = radio.value === view.decoding;
   part.note.textContent = distribution ? "" : header.ended;
   part.note.hidden = Boolean(distribution) || !header.ended;
-  for (const one of [part.sliders.box, part.list, part.legend, part.facts]) one.hidden = !distribution;
+  for (const one of [part.reason, part.settings, part.list, part.legend, part.facts]) one.hidden = !distribution;
   if (!distribution) return;
   const left = leave(distribution.scores, view.sampling);
   const next = nextToken(view);
@@ -82,10 +119,13 @@ export function showPrediction(view) {
   [...part.list.children].forEach((bar, i) => showBar(bar, rows[i], left, rows[i]?.token === next));
   const first = part.list.querySelector(".bar:not([hidden])");
   if (first && !part.list.querySelector('[tabindex="0"]:not([hidden])')) first.tabIndex = 0;
+  const { temperature, top_k: topK, top_p: topP, min_p: minP } = view.sampling;
+  part.legend.classList.toggle("away", temperature === 1 && topK === 0 && topP === 1 && minP === 0); // both are the same
   const n = left.end - left.first;
+  const nNever = distribution.scores.length - 1 - distribution.scores.findLastIndex((score) => score > -Infinity);
   part.facts.textContent = say("{n} of {all} tokens kept; entropy {entropy} nats", {
     n,
-    all: distribution.scores.length,
+    all: distribution.scores.length - nNever,
     entropy: fixed(left.entropy, 2),
   });
 }

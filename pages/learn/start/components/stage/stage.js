@@ -40,10 +40,12 @@ function makeView(root) {
   view.zoom = new SharedValue((message) => view.send("zoom", message));
   view.step = new SharedValue((message) => view.send("step", message));
   view.settings = new SharedValue((message) => view.send("sampling", message));
+  view.decoded = new SharedValue((message) => view.send("decoding", message));
   view.top = element("div", "top");
   view.crumbs = element("nav", "crumbs");
   view.crumbs.setAttribute("aria-label", say("Zoom level"));
-  view.top.append(view.crumbs, makePlayer(view));
+  view.architecture = element("span", "architecture");
+  view.top.append(view.crumbs, view.architecture, makePlayer(view));
   view.body = element("div", "body");
   view.lanes = element("div", "lanes");
   view.prediction = makePrediction(view);
@@ -97,6 +99,7 @@ function update(view, data, send) {
   view.at = Math.min(view.at, Math.max(header.rows.length - 1, 0));
   view.held = inWords(header.sampling.value);
   if (view.settings.hear(header.sampling)) view.sampling = header.sampling.value;
+  if (view.decoded.hear(header.decoding)) view.decoding = header.decoding.value;
   keepFocus(view, () => {
     fillCrumbs(view);
     layOut(view);
@@ -136,6 +139,7 @@ function fillCrumbs(view) {
     return button;
   });
   view.crumbs.replaceChildren(...items);
+  view.architecture.textContent = view.header.architecture;
 }
 
 function zoomTo(view, zoom, from) {

@@ -50,7 +50,7 @@ const attention = () => [
 const LEVELS = { overview: () => overview(), block: () => overview("decoder"), attention, head: () => [] };
 const CRUMBS = { overview: [""], block: ["", "decoder.0"], attention: ["", "decoder.0", "decoder.0.cross_attn"], head: ["", "decoder.0", "decoder.0.cross_attn", "decoder.0.cross_attn.1"] };
 
-export function data({ level = "overview", step = 1, revision = 0, temperature = 0, isFilling = false, lanes = LEVELS[level](), ...more } = {}) {
+export function data({ level = "overview", step = 1, revision = 0, temperature = 1, decoding = "greedy", isFilling = false, lanes = LEVELS[level](), ...more } = {}) {
   const next = random(7);
   const values = lanes.flatMap((of) => of.panels).map((panel) => {
     const n = panel.size.reduce((product, size) => product * size, 1);
@@ -72,6 +72,7 @@ export function data({ level = "overview", step = 1, revision = 0, temperature =
     zoom: { revision, value: CRUMBS[level].at(-1) },
     step: { revision, value: step },
     sampling: { revision, value: { temperature, top_k: 0, top_p: 1, min_p: 0 } },
+    ...{ decoding: { revision, value: decoding }, architecture: "encoder-decoder", opening: { step: 1, reason: "It is least certain here." } },
     ...{ level, crumbs: CRUMBS[level].map((zoom) => ({ zoom, title: zoom || "Overview" })), lanes, sides: SIDES },
     ...{ generating: isFilling ? "source" : "target", nGiven: isFilling ? 3 : 1, rows: isFilling ? [1] : [0, 1, 2, 3] },
     ...{ nextLabels: isFilling ? ["t0"] : ["le", "chat", ".", "<eos>"], hasEnded: !isFilling, isFilling, nFilled: 0, ended: "The end." },

@@ -99,7 +99,7 @@ test("the part under the pointer is described in words, and its row is marked on
 });
 
 test("a slider changes the bars at once, and the server hears of it at its release", () => {
-  const stage = stageOf({ temperature: 1 });
+  const stage = stageOf();
   const shares = () => stage.findAll(".bar").map((bar) => bar.querySelector(".share").textContent);
   assert.deepEqual(shares(), ["0.60", "0.20", "0.10", "0.06", "0.03", "0.01"]);
   const [temperature, topK] = stage.findAll(".range");
@@ -114,6 +114,34 @@ test("a slider changes the bars at once, and the server hears of it at its relea
   topK.dispatchEvent(new Event("change", { bubbles: true }));
   assert.deepEqual(shares().slice(2), ["–", "–", "–", "–"]);
   assert.deepEqual(last(stage, "sampling").value, { temperature: 2, top_k: 2, top_p: 1, min_p: 0 });
+});
+
+test("greedily the next token is known at every temperature; drawn, it is not until the server has answered", () => {
+  const stage = stageOf({ step: 1 });
+  const slide = (value) => {
+    stage.find(".range").value = String(value);
+    stage.find(".range").dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const choose = (value) => stage.find(`.choice [value=${value}]`).dispatchEvent(new Event("change"));
+  const next = () => stage.find(".bar.next .label")?.textContent;
+  slide(180);
+  assert.equal(next(), "t1");
+  choose("sampling");
+  assert.deepEqual([next(), last(stage, "decoding").value], [undefined, "sampling"]);
+  choose("greedy");
+  assert.equal(next(), "t1");
+  stage.update(data({ step: 1, revision: 9, decoding: "sampling" }));
+  assert.deepEqual([next(), stage.find("[value=sampling]").checked], ["t1", true]); // the server's draw
+  slide(180);
+  assert.equal(next(), undefined);
+});
+
+test("the reason for opening at a step is shown there, and nowhere else", () => {
+  const stage = stageOf({ step: 1 });
+  const isShown = () => !stage.find(".reason").matches(".away");
+  assert.deepEqual([isShown(), stage.find(".reason").textContent], [true, "It is least certain here."]);
+  stage.find(".forward").click();
+  assert.equal(isShown(), false);
 });
 
 test("a chosen token is sent with its step; an older answer of the server does not take a step back", () => {
@@ -144,7 +172,7 @@ test("where only the stage stops, and the text has not ended, it can be continue
   open.find(".forward").click();
   assert.deepEqual(last(open, "token"), { token: 3, step: 3 });
   const full = stageOf({ step: 3, hasEnded: false, nextLabels: ["le", "chat", ".", ""], ended: "All positions are used." });
-  assert.equal(full.find(".place").textContent, "All positions are used.");
+  assert.equal(full.find(".place").textContent, "3 generated"); // the prediction has the reason
   assert.equal(full.find(".forward").getAttribute("aria-disabled"), "true");
 });
 
