@@ -120,6 +120,7 @@ def _parts(lesson: Lesson) -> None:
     given = view_fields.answers(lesson.name)
     evidence = lessons.evidence_of(lesson, seed=view_fields.seed(lesson.name) or 0)
     seen = lesson.parts_up_to(len(given))
+    for_figures = evidence.hiding(lesson.questions[len(given) :])
     number = 0
     for place, row in enumerate(rows_of(seen)):
         with st.container(key=f"hl-tour-row-{place}"):
@@ -129,7 +130,7 @@ def _parts(lesson: Lesson) -> None:
                 number = _left(lesson, part, evidence, number)
         with columns[1]:
             for at, spec in enumerate(row.figures):
-                _calmly(lesson, figure.show, lesson, spec, evidence, f"{place}-{at}")
+                _calmly(lesson, figure.show, lesson, spec, for_figures, f"{place}-{at}")
     _links(lesson, seen)
     if names := TERMS.get(lesson.name):
         prose.html("<p class='hl-small hl-tour-terms'>{}</p>", prose.linked(definitions(*names)))
@@ -241,11 +242,7 @@ def checks(lesson: Lesson, seen: Sequence[Part], evidence: Evidence) -> None:
         prose.note(f"{why}.")
     n = sum(len(part.holds) for part in results)
     if results:
-        text = say_number(
-            n,
-            "{n} statement of this chapter verified on the model’s activations",
-            "{n} statements of this chapter verified on the model’s activations",
-        )
+        text = say_number(n, "{n} statement of this chapter verified", "{n} statements of this chapter verified")
         with st.expander(prose.plain(text), icon=":material/error:" if failed else ":material/verified:"):
             prose.html("<ul class='hl-tour-checks'>{}</ul>", prose.each("<li>{}{}</li>", map(_line, results)))
     text = say("This chapter is a text file, {file}. Put your own chapters into the folder lessons.", file=lesson.file)

@@ -67,6 +67,7 @@ def _plot(data: FigureData, drawn: Plot, *, key: str, name: str) -> None:
         "moved": dict(data.moved),
         "is_trained": data.is_trained,
         "seed": view_fields.seed(lesson.name) or 0,
+        "n_answered": len(view_fields.answers(lesson.name)),
     }
     again = call(lessons.draw_figure, lesson.name, place, **payload, of_language=language())
     recipe = named("plot", through(again, lambda _: drawn))

@@ -201,6 +201,7 @@ def draw_figure(
     moved: Mapping[str, float],
     is_trained: bool = True,
     seed: int = 0,
+    n_answered: int = 0,
     of_language: str = "en",
 ) -> Drawn:
     """Draw a lesson's figure, on a light ground.
@@ -211,6 +212,7 @@ def draw_figure(
         moved: the values of its sliders.
         is_trained: whether to draw the training that it shows as finished.
         seed: as for `evidence_of`.
+        n_answered: the number of answered questions; the figure hides what the others ask for.
         of_language: of the lesson, such as "de".
 
     Raises:
@@ -220,7 +222,7 @@ def draw_figure(
         lesson = next(one for one in here() if isinstance(one, Lesson) and one.name == of_lesson)
         spec = lesson.parts[part]
         assert isinstance(spec, FigureSpec), "its place was taken from the lesson"
-        evidence = evidence_of(lesson, seed=seed)
+        evidence = evidence_of(lesson, seed=seed).hiding(lesson.questions[n_answered:])
         data = FigureData(lesson=lesson, spec=spec, evidence=evidence, moved=moved, is_trained=is_trained)
         return KINDS[spec.kind].draw(data)
 

@@ -22,7 +22,10 @@ function begin(root) {
   let answered = 0;
 
   const show = () => {
-    for (const part of parts) part.hidden = Number(part.dataset.after) > answered;
+    for (const part of parts) {
+      const { after, until } = part.dataset;
+      part.hidden = Number(after) > answered || (until !== "" && answered >= Number(until));
+    }
   };
 
   questions.forEach((form, place) => {

@@ -1,6 +1,7 @@
 """A chapter as one file that opens in any browser without a network, with its figures and its questions."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from headlight.language import language, say, say_message, speaking
 from pages.learn.tour import figure
 from pages.learn.tour.lesson_engine import judging
 from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip
+from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, LessonTable, Plot, Strip
 from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.lesson import Lesson, LessonError, Prose, Question
+from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson, LessonError, Part, Prose, Question
 from pages.shared import prose
 from transformer_core.errors import HeadlightError
 
@@ -34,11 +35,7 @@ def offer(lesson: Lesson, rows: Sequence[Any], evidence: Evidence) -> None:
         rows: of all its parts, each with `left` (texts and questions) and `figures`.
         evidence: its numbers.
     """
-    figures = {
-        id(spec): figure.data_of(lesson, spec, evidence, f"{place}-{at}", is_trained=True)
-        for place, row in enumerate(rows)
-        for at, spec in enumerate(row.figures)
-    }
+    figures = figures_of(lesson, rows, evidence)
     st.download_button(
         say("Save this chapter"),
         data=partial(saved, lesson, rows, evidence, figures, language()),
@@ -52,6 +49,15 @@ def offer(lesson: Lesson, rows: Sequence[Any], evidence: Evidence) -> None:
     )
 
 
+def figures_of(lesson: Lesson, rows: Sequence[Any], evidence: Evidence) -> dict[int, FigureData]:
+    """Return the data of each figure, by the id of its `FigureSpec`; arguments as for `offer`."""
+    return {
+        id(spec): figure.data_of(lesson, spec, evidence, f"{place}-{at}", is_trained=True)
+        for place, row in enumerate(rows)
+        for at, spec in enumerate(row.figures)
+    }
+
+
 def saved(lesson: Lesson, rows: Sequence[Any], evidence: Evidence, figures: dict[int, FigureData], reader: str) -> str:
     """Return a chapter as a self-contained HTML page, at most 3 MB; called later, outside of the session.
 
@@ -59,7 +65,7 @@ def saved(lesson: Lesson, rows: Sequence[Any], evidence: Evidence, figures: dict
         lesson: the chapter.
         rows: as for `offer`.
         evidence: its numbers.
-        figures: the data of each figure, by the id of its `FigureSpec`.
+        figures: of `figures_of`.
         reader: the language.
     """
     with speaking(reader):
@@ -67,11 +73,10 @@ def saved(lesson: Lesson, rows: Sequence[Any], evidence: Evidence, figures: dict
         above = " · ".join(
             filter(None, (lesson.group, lesson.section and say("section {section}", section=lesson.section)))
         )
-        order = [part for part in lesson.parts if isinstance(part, Question)]
-        after = {id(part): sum(question.line < part.line for question in order) for part in lesson.parts}
+        order = lesson.questions
         main = prose.markup(
             "<main><p class='hl-tour-kicker'>{}</p><h1>{}</h1>{}</main>",
-            *(above, lesson.title, prose.joined("", [_row(row, evidence, figures, after, plots) for row in rows])),
+            *(above, lesson.title, prose.joined("", [_row(row, evidence, figures, order, plots) for row in rows])),
         )
         body = f"{main}{drawing(plots) if plots else ''}<script type='module'>{_SCRIPT}</script>"
         title = prose.markup("{}", lesson.title)
@@ -79,15 +84,27 @@ def saved(lesson: Lesson, rows: Sequence[Any], evidence: Evidence, figures: dict
 
 
 def _row(
-    row: Any, evidence: Evidence, figures: dict[int, FigureData], after: dict[int, int], plots: dict[str, Figure]
+    row: Any, evidence: Evidence, figures: dict[int, FigureData], order: Sequence[Question], plots: dict[str, Figure]
 ) -> prose.Markup:
-    def parts(drawn: Iterator[tuple[object, prose.Markup]]) -> prose.Markup:
-        return prose.each(
-            "<div class='part' data-after='{}'>{}</div>", ((after[id(part)], words) for part, words in drawn)
-        )
+    """Return a row; a figure that hides numbers until a question is answered is there once more without hiding them."""
 
-    left = ((part, _calmly(_text if isinstance(part, Prose) else _question, part, evidence)) for part in row.left)
-    right = ((spec, _calmly(_figure, figures[id(spec)], plots)) for spec in row.figures)
+    def after(part: Part) -> int:
+        return sum(question.line < part.line for question in order)
+
+    def states(spec: FigureSpec) -> Iterator[tuple[int, int | str, prose.Markup]]:
+        hiding = {n: evidence.hiding(order[n:]) for n in range(after(spec), len(order) + 1)}
+        drawn = {n: _drawn(replace(figures[id(spec)], evidence=numbers)) for n, numbers in hiding.items()}
+        begins = [n for n in drawn if n - 1 not in drawn or _numbers(drawn[n]) != _numbers(drawn[n - 1])]
+        for n, until in zip(begins, [*begins[1:], ""], strict=True):
+            yield n, until, _figure(drawn[n], plots)
+
+    def parts(drawn: Iterator[tuple[int, int | str, prose.Markup]]) -> prose.Markup:
+        return prose.each("<div class='part' data-after='{}' data-until='{}'>{}</div>", drawn)
+
+    left = (
+        (after(one), "", _calmly(_text if isinstance(one, Prose) else _question, one, evidence)) for one in row.left
+    )
+    right = (state for spec in row.figures for state in states(spec))
     return prose.markup("<section><div>{}</div><div>{}</div></section>", parts(left), parts(right))
 
 
@@ -97,17 +114,34 @@ def _calmly(write: Any, *given: Any) -> prose.Markup:
         result: prose.Markup = write(*given)
         return result
     except HeadlightError as error:
-        what = error.what if isinstance(error, LessonError) else error.message
-        return prose.markup("<p class='hl-small'>{}.</p>", say_message(what))
+        return _error(error)
+
+
+def _error(error: HeadlightError) -> prose.Markup:
+    what = error.what if isinstance(error, LessonError) else error.message
+    return prose.markup("<p class='hl-small'>{}.</p>", say_message(what))
 
 
 def _text(part: Prose, evidence: Evidence) -> prose.Markup:
     return prose.of_markdown(judging.prose(part, evidence))
 
 
-def _figure(data: FigureData, plots: dict[str, Figure]) -> prose.Markup:
-    drawn = KINDS[data.spec.kind].draw(data)
-    if isinstance(drawn, Plot):
+def _drawn(data: FigureData) -> Drawn | HeadlightError:
+    try:
+        return KINDS[data.spec.kind].draw(data)
+    except HeadlightError as error:
+        return error
+
+
+def _numbers(drawn: Drawn | HeadlightError) -> object:
+    """Return the numbers of a figure, for comparison with another drawing of it."""
+    return drawn.csv if isinstance(drawn, Plot) else drawn if isinstance(drawn, Strip | LessonTable) else None
+
+
+def _figure(drawn: Drawn | HeadlightError, plots: dict[str, Figure]) -> prose.Markup:
+    if isinstance(drawn, HeadlightError):
+        words = _error(drawn)
+    elif isinstance(drawn, Plot):
         name = f"figure-{len(plots)}"
         plots[name] = drawn.figure
         height = int(drawn.figure.layout.height or 400)

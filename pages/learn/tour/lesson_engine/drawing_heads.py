@@ -10,6 +10,7 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid, attention_heatmap, bipartite_lines, head_grid, row_bars
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.all_heads import all_heads
+from headlight.figures.heatmaps.hidden import HIDDEN, hidden_cells
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.token_grid import HEIGHT
 from headlight.language import say
@@ -44,12 +45,12 @@ def _draw_head(data: FigureData) -> Plot:
     values = data.of_head(quantity)
     if data.given.get("prompt"):
         values = _given_only(values, data)
-    mask = _mask(data, values)
+    hidden, mask = data.hidden(values), _mask(data, values)
     named = say("Attention pattern: {head}", head=who(data))
     if quantity == "scores":
         named = say("Scores before the softmax: {head}", head=who(data))
     figure = attention_heatmap(
-        values.array,
+        np.where(hidden, 0, values.array),
         _grid(
             data,
             values,
@@ -58,8 +59,8 @@ def _draw_head(data: FigureData) -> Plot:
         ),
         quantity=quantity,
         title=data.titled(named),
-        mask=mask,
-    )
+        mask=mask & ~hidden,
+    ).add_traces(hidden_cells(hidden))
     return Plot(figure=figure, csv=_csv(values, mask))
 
 
@@ -130,6 +131,8 @@ def _draw_lines(data: FigureData) -> Plot:
         _grid(data, values, marked=(data.query, None)),
         title=data.titled(say("Attention pattern: {head}", head=who(data))),
     )
+    if data.hidden(values).any():
+        figure.add_annotation(text=f"? {say(HIDDEN)}", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     return Plot(figure=figure, csv=_csv(values, _mask(data, values)))
 
 
@@ -145,7 +148,7 @@ def _draw_mask(data: FigureData) -> Plot:
         limits=(0.0, 1.0),
         decimals=0,
         with_colors=False,
-    )
+    ).add_traces(hidden_cells(data.hidden(values)))
     return Plot(figure=figure, csv=_csv(values, np.ones(values.array.shape, dtype=bool)))
 
 

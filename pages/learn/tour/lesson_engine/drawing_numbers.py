@@ -6,6 +6,7 @@ import numpy as np
 
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
+from headlight.figures.heatmaps.hidden import hidden_cells
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.language import localized, say, say_number
 from pages.learn.tour.lesson_engine import figure_kind as read
@@ -17,7 +18,6 @@ from pages.learn.tour.lesson_engine.outputs import searched
 from pages.learn.tour.lesson_engine.quantity import QUANTITIES
 from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.errors import Message, mark
-from transformer_core.model.positions import sinusoidal_table
 
 _MOST_CELLS = 20_000  # of a table of numbers
 _SHAPES = (  # the activations of each kind of model, in order of computation
@@ -96,7 +96,7 @@ def _draw_matrix(data: FigureData) -> Plot:
         decimals=data.given.get("decimals", 2),
         with_numbers=data.given.get("numbers", True),
         with_colors=rows.size > 2,  # the numbers of a lower bar would overlap
-    )
+    ).add_traces(hidden_cells(data.hidden(values)))
     named = [(label, *row) for label, row in zip(rows.shown, array.tolist(), strict=True)]
     return Plot.of(figure, (rows.name, *columns.shown), named)
 
@@ -165,7 +165,10 @@ def _draw_positions(data: FigureData) -> Plot:
     if width % 2:
         raise LessonError("sines and cosines come in pairs: the width must be even", line=data.spec.lines["width"])
     layout = data.given.get("layout", "interleaved")
-    table = sinusoidal_table(n, width, layout=layout).numpy().astype(np.float64)
+    values = data.quantity("positions", n, width)
+    table, hidden = values.array.astype(np.float64), data.hidden(values)
+    if layout == "halves":
+        table, hidden = (np.concatenate([of[:, ::2], of[:, 1::2]], axis=1) for of in (table, hidden))
     with_numbers = data.given.get("numbers", width <= 12)
     text = say("sines left, cosines right") if layout == "halves" else say("interleaved sine and cosine")
     figure = number_panels(
@@ -184,7 +187,7 @@ def _draw_positions(data: FigureData) -> Plot:
         decimals=4 if width <= 8 else 2,
         with_numbers=with_numbers,
         with_colors=not with_numbers,
-    )
+    ).add_traces(hidden_cells(hidden))
     rows = [(place, *row) for place, row in enumerate(table.tolist())]
     return Plot.of(figure, ("position", *map(str, range(width))), rows)
 

@@ -192,10 +192,10 @@ def _draw_smoothing(data: FigureData) -> Plot:
 
 @figure(
     "warm-up",
-    mark("the learning rate schedule, with sliders for d_model and warm-up"),
+    mark("the learning rate schedule, optionally with sliders for d_model and warm-up"),
     {"width": read.whole(1, 8192), "steps": read.whole(1, 100_000)} | TITLE,
-    Slider("width", "d_model", 64, 2048, step=64, start=512),
-    Slider("steps", mark("Warm-up steps"), 100, 20_000, step=100, start=4000),
+    Slider("width", "d_model", 64, 2048, step=64, start=512, is_optional=True),
+    Slider("steps", mark("Warm-up steps"), 100, 20_000, step=100, start=4000, is_optional=True),
 )
 def _draw_warm_up(data: FigureData) -> Plot:
     d_model, warmup = int(data.moved.get("width", 512)), int(data.moved.get("steps", 4000))

@@ -129,6 +129,10 @@ class FigureData:
         """
         return self.quantity(name, self.attention, self.parameter("layer"), self.parameter("head"))
 
+    def hidden(self, values: Values) -> np.ndarray:
+        """Return which numbers are hidden until the question that asks for them is answered."""
+        return np.isnan(values.array) & self.evidence.hides
+
     @contextmanager
     def at(self, parameter: str) -> Iterator[None]:
         """Convert any HeadlightError to a LessonError with the line of a parameter, or else of the figure."""

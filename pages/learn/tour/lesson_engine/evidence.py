@@ -1,13 +1,15 @@
 """The numbers that a lesson refers to: from a model's run on its text, and from training the six-word model."""
 
 import ast
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from headlight.language import say_message
 from pages.learn.tour.lesson_engine import outputs, pronoun_experiment, quantities  # noqa: F401, registered
-from pages.learn.tour.lesson_engine.expressions import Parts, evaluate, parse
-from pages.learn.tour.lesson_engine.lesson import ExpressionError
+from pages.learn.tour.lesson_engine.asking import AskedNumbers, asked_by
+from pages.learn.tour.lesson_engine.expressions import Parts, evaluate, parse, quantities_in
+from pages.learn.tour.lesson_engine.lesson import ExpressionError, Question
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.quantity import QUANTITIES, quantity_of_run
 from pages.learn.tour.lesson_engine.run import LessonRun
@@ -27,11 +29,19 @@ OF_SIX_WORDS = {
 TRAINED = ("trained", "loss", "translation")
 """Those for which there must have been a training."""
 
+_OF_NO_MODEL = ("positions",)  # a formula of the paper
+
 MakeRun = Callable[[str, bool], LessonRun]
 """Gives the run with a mistake, by its name, or the correct one, by ""; True: on the lesson's other text. Made once."""
 
 Train = Callable[[float, bool, int], SixWords]
 """Gives a training with a smoothing of the labels, its targets shifted or not, and a number of steps: made once."""
+
+
+def is_of_model(expression: ast.expr) -> bool:
+    """Return whether an expression names a number of a model; False for plain arithmetic."""
+    names = set(quantities_in(expression))
+    return not names.isdisjoint([*QUANTITIES, *OF_SIX_WORDS]) and names.isdisjoint(_OF_NO_MODEL)
 
 
 class Evidence:
@@ -48,6 +58,21 @@ class Evidence:
         self.mistake = mistake
         self._make_run, self._train = make_run, train
         self._runs: dict[str, LessonRun] = {}
+        self._asked: list[AskedNumbers] = []
+
+    def hiding(self, questions: Iterable[Question]) -> "Evidence":
+        """Return the same numbers for figures, NaN where one of these questions asks for them.
+
+        A model with a mistake keeps its numbers: they are the symptoms from which the mistake is to be found.
+        """
+        result = copy.copy(self)
+        result._asked = [] if self.mistake else [numbers for question in questions for numbers in asked_by(question)]
+        return result
+
+    @property
+    def hides(self) -> bool:
+        """Whether numbers are hidden because a question asks for them."""
+        return bool(self._asked)
 
     @property
     def run(self) -> LessonRun:
@@ -71,6 +96,12 @@ class Evidence:
         Raises:
             ExpressionError: there is no such quantity.
         """
+        result = self._whole(name, parts, of)
+        for numbers in self._asked if isinstance(result, Values) else ():
+            result = numbers.hide(result, name, parts, of)
+        return result
+
+    def _whole(self, name: str, parts: Parts, of: str) -> Result:
         if name in OF_SIX_WORDS:
             return self._of_six_words(name, parts, is_right=of == "right")
         run = self.run_of(of)

@@ -3,13 +3,17 @@
 Numbers are taken as people type them: 28, 1,8, 1/3, sqrt(128), √128, 2^7; arithmetic is an expression of the lessons.
 """
 
+import ast
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+import numpy as np
+
 from headlight.language import say_message
-from pages.learn.tour.lesson_engine.evidence import TRAINED, Evidence
+from pages.learn.tour.lesson_engine.evidence import TRAINED, Evidence, is_of_model
 from pages.learn.tour.lesson_engine.expressions import evaluate, parse, quantities_in, sides_of
 from pages.learn.tour.lesson_engine.lesson import (
     Asked,
@@ -25,6 +29,7 @@ from pages.learn.tour.lesson_engine.value import Values, in_words, plain_number
 from transformer_core.errors import Message
 
 MOST_LETTERS = 100  # of what is typed
+_TIE = 0.005  # numbers nearer than this may look equal, with two decimals
 _SPELLINGS = str.maketrans({"\u2212": "-", "\u2013": "-", "×": "*", "·": "*", "÷": "/", ",": ".", "^": "**"})
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:([,.'’\s])\d{3})(?:\1\d{3})*")  # in thousands: 119,808 and 119 808
 _ROOT = re.compile(r"√\s*(\d+(?:\.\d+)?|(?=\())")
@@ -36,7 +41,7 @@ class AnswerVerdict:
 
     is_right: bool
     right: str  # what is correct, in words
-    is_computed: bool  # from the model's numbers
+    is_computed: bool  # from a model's numbers, not by arithmetic alone
     value: float | None = None  # the correct number, if it is one
 
 
@@ -51,18 +56,21 @@ def judge(question: Question, evidence: Evidence, given: str) -> AnswerVerdict:
     Raises:
         LessonError: the question has no correct answer, or more than one.
     """
+    answer = question.answer
     if question.choices:
         right = right_choice(question, evidence)
-        is_computed = question.answer is not None or isinstance(right.is_right, Asked)
+        decided_by = right.is_right if isinstance(right.is_right, Asked) else answer
+        is_computed = decided_by is not None and is_of_model(decided_by.expression)
         return AnswerVerdict(is_right=given == right.text, right=right.text, is_computed=is_computed)
-    assert question.answer is not None, "the reader saw to it"
-    result = _result(question.answer, evidence)
+    assert answer is not None, "the reader saw to it"
+    result, is_computed = _result(answer, evidence), is_of_model(answer.expression)
     if isinstance(result, Values):
-        value = _single(result, question.answer)
+        value = _single(result, answer)
         is_right = any(abs(typed - value) <= question.within for typed in readings_typed(given))
-        return AnswerVerdict(is_right=is_right, right=plain_number(value), is_computed=True, value=value)
+        return AnswerVerdict(is_right=is_right, right=plain_number(value), is_computed=is_computed, value=value)
     words = result if isinstance(result, str) else say_message(in_words(result))
-    return AnswerVerdict(is_right=given == words, right=words, is_computed=True)
+    is_right = given in (words, *_ties(answer, evidence))
+    return AnswerVerdict(is_right=is_right, right=given if is_right else words, is_computed=is_computed)
 
 
 def right_choice(question: Question, evidence: Evidence) -> Choice:
@@ -148,6 +156,16 @@ def _is_right(choice: Choice, question: Question, evidence: Evidence) -> bool:
 def _result(request: Asked, evidence: Evidence) -> Values | str | bool:
     with at_line(request.line):
         return evidence.answer(request.expression)
+
+
+def _ties(request: Asked, evidence: Evidence) -> Iterator[str]:
+    """Yield the tokens that are as good as the best one, if the answer is the best of a row: they look equal."""
+    match request.expression:
+        case ast.Call(ast.Name("argmax" | "argmin" as name), [of]):
+            values = evidence.answer(of)
+            if isinstance(values, Values) and len(values.axes) == 1:
+                distance = np.abs(values.array - (values.array.max() if name == "argmax" else values.array.min()))
+                yield from np.array(values.axes[0].shown)[distance < _TIE].tolist()
 
 
 def _single(values: Values, request: Asked) -> float:

@@ -7,7 +7,7 @@ import pytest
 
 from headlight.language import add_catalogues, speaking
 from pages.languages import CATALOGUES
-from pages.learn.tour import chapter, figure, lessons, saving
+from pages.learn.tour import chapter, lessons, saving
 
 HOSTILE = """\
 title: <b>t</b>
@@ -30,11 +30,7 @@ def saved(name: str, language: str = "en") -> str:
         lesson = next(lesson for lesson in lessons.here() if lesson.name == name)
         assert not hasattr(lesson, "why"), lesson
         evidence, rows = lessons.evidence_of(lesson), chapter.rows_of(lesson.parts)
-        figures = {
-            id(spec): figure.data_of(lesson, spec, evidence, f"{place}-{at}", is_trained=True)
-            for place, row in enumerate(rows)
-            for at, spec in enumerate(row.figures)
-        }
+        figures = saving.figures_of(lesson, rows, evidence)
         return saving.saved(lesson, rows, evidence, figures, language)
 
 
