@@ -24,4 +24,7 @@ from .notebook.show import show as show
 from .viewing.converting import from_transformers as from_transformers
 from .viewing.folder import load_for_viewing as load_for_viewing
 from .viewing.generated import read_generated as read_generated
+from .viewing.media import example_media as example_media
+from .viewing.media import open_media as open_media
+from .viewing.media_model import run_media as run_media
 from .viewing.reading import read_transformers as read_transformers

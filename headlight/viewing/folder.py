@@ -14,7 +14,12 @@ from typing import Any
 
 import torch
 
+from headlight.viewing.classes import class_of, config_class, refuse_other_size
+from headlight.viewing.media import EXAMPLES
+from headlight.viewing.media_model import MediaModel, shape_of_media
 from headlight.viewing.model import TransformersModel, shape_of
+from headlight.viewing.processor import FILE as PROCESSOR
+from headlight.viewing.processor import MediaProcessor, medium_of, processor_of, settings_of
 from transformer_core.checkpoints.bring_in import new_card
 from transformer_core.checkpoints.checkpoint import (
     CARD,
@@ -42,12 +47,10 @@ _REMOVED = {  # settings that name code, or an implementation of attention
     *("experts_implementation", "_experts_implementation", "_name_or_path"),
 }
 _REFUSED = ("quantization_config", "compression_config", "backbone", "backbone_kwargs")
-_PREDICTING = ("ForCausalLM", "ForMaskedLM", "ForConditionalGeneration", "LMHeadModel", "LMHead")  # ends of classes
 _COUNTS = re.compile(
     r"(?!.*_(size|dim|input)$)(.*(layers?|depths?|blocks?|experts?|codebooks?|heads?)(_|$).*|n_?layers?)"
 )
-_MOST, _MOST_TOGETHER = 2_000, 100_000  # of layers, experts, and other parts; of experts in all layers
-_SLACK = 1 << 26  # numbers that a file may lack, such as masks and tied weights
+_MOST = 2_000  # of layers, experts, and other parts
 _loading = threading.Lock()  # from_pretrained replaces methods of classes meanwhile
 
 
@@ -79,17 +82,7 @@ def refuse_unviewable(values: Mapping[str, Any], unsupported: UnsupportedModelEr
         CheckpointError: the installed transformers does not have its model_type, or it needs other programs or models.
     """
     with _explained(unsupported):
-        _config_class(dict(_safe(values)))
-
-
-def _config_class(values: Mapping[str, Any]) -> Any:
-    """Return the class of a configuration in the installed transformers library."""
-    import transformers
-
-    model_type = values.get("model_type")
-    if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
-        raise CheckpointError("the installed transformers library has no such model")
-    return transformers.CONFIG_MAPPING[model_type]
+        config_class(dict(_safe(values)))
 
 
 @contextmanager
@@ -110,13 +103,22 @@ def _write(source: Path, new: Path, name: str) -> dict[str, Any]:
     write_json(new / CONFIG, dict(_safe(read_json(source, CONFIG))))
     _copy(paths, new)
     theirs = _load(new, "cpu", torch.float32)
-    config, notes = shape_of(theirs)
-    tokenizer = _tokenizer(source, config)
-    refuse_other_tokenizer(name, config, tokenizer)
-    tokenizer.save(new / TOKENIZER)
+    medium = medium_of(type(theirs))
+    if medium is None:
+        config, notes = shape_of(theirs)
+    else:
+        settings = settings_of(source, medium)
+        write_json(new / PROCESSOR, settings)
+        config, notes = shape_of_media(theirs, processor_of(settings, medium))
+    tokenizer = None
+    if medium is None or config.has_decoder:
+        tokenizer = _tokenizer(source, config)
+        refuse_other_tokenizer(name, config, tokenizer)
+        tokenizer.save(new / TOKENIZER)
     card = new_card(config, tokenizer, name, notes)
+    card |= {} if medium is None else {"examples": [*EXAMPLES[medium]]}
     card["parameters"] = sum(parameter.numel() for parameter in theirs.parameters())
-    card[VIEWED] = {"config": config.to_dict()}
+    card[VIEWED] = {"config": config.to_dict(), "reads": medium or "text"}
     write_json(new / CARD, card)
     return card
 
@@ -131,8 +133,8 @@ def is_viewed(folder: Path) -> bool:
 
 def load_for_viewing(
     folder: str | Path, *, device: str | torch.device = "cpu", dtype: str | torch.dtype = "float32"
-) -> tuple[TransformersModel, Tokenizer]:
-    """Load a model for viewing, and its tokenizer, for `run_text`.
+) -> tuple[TransformersModel, Tokenizer] | tuple[MediaModel, MediaProcessor]:
+    """Load a model for viewing, and its tokenizer, for `run_text`; or its processor, for `run_media`.
 
     Args:
         folder: written by `write_viewed`.
@@ -151,9 +153,15 @@ def load_for_viewing(
         config = ModelConfig.from_dict(card[VIEWED]["config"])
     except (AttributeError, KeyError, TypeError, ConfigError) as error:
         raise CheckpointError("the card of {folder} is damaged; import the model again", folder=folder) from error
-    tokenizer = load_tokenizer(folder / TOKENIZER)
-    refuse_other_tokenizer(str(folder), config, tokenizer)
-    return TransformersModel(_load(folder, device, choose_precision(dtype)), config), tokenizer
+    tokenizer = None
+    if (medium := card[VIEWED].get("reads", "text")) not in EXAMPLES or config.has_decoder:
+        tokenizer = load_tokenizer(folder / TOKENIZER)
+        refuse_other_tokenizer(str(folder), config, tokenizer)
+    theirs = _load(folder, device, choose_precision(dtype))
+    if medium in EXAMPLES:
+        return MediaModel(theirs, config, medium), processor_of(settings_of(folder, medium), medium, tokenizer)
+    assert tokenizer is not None, "a model of texts has it"
+    return TransformersModel(theirs, config), tokenizer
 
 
 def _safe(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -201,9 +209,9 @@ def _load(folder: Path, device: str | torch.device, dtype: torch.dtype) -> Any:
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         try:
-            config = _config_class(values).from_dict(values)
-            kind = _class_of(config, values)
-            _refuse_other_size(kind, config, n_stored, len(files))
+            config = config_class(values).from_dict(values)
+            kind, config = class_of(config, values)
+            refuse_other_size(kind, config, n_stored, len(files))
             theirs, loaded = kind.from_pretrained(
                 folder,
                 config=config,
@@ -224,43 +232,10 @@ def _load(folder: Path, device: str | torch.device, dtype: torch.dtype) -> Any:
             logging.set_verbosity(verbosity)
             if has_bars:
                 logging.enable_progress_bar()
-    if lacking := sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]])):
+    lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
+    if lacking := [name for name in lacking if ".pooler." not in f".{name}"]:  # it reads final states, and no more
         raise CheckpointError("its files lack {name} for {kind}", name=lacking[0], kind=kind.__name__)
     return theirs.to(home).eval()
-
-
-def _class_of(config: Any, values: Mapping[str, Any]) -> Any:
-    """Return the saved class of a model that reads text and predicts tokens; of others, the model without a head."""
-    import transformers
-
-    saved = values.get("architectures")
-    name = saved[0] if isinstance(saved, list) and saved else ""
-    kind: Any = getattr(transformers, name, None) if isinstance(name, str) and name.endswith(_PREDICTING) else None
-    if not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)):
-        kind = transformers.MODEL_MAPPING[type(config)]
-    kind = kind[0] if isinstance(kind, tuple) else kind
-    if kind.main_input_name != "input_ids":
-        raise CheckpointError(
-            "{kind} reads images or sounds, not text; hl.show(model, processor, inputs) shows it in a notebook",
-            kind=kind.__name__,
-        )
-    return kind
-
-
-def _refuse_other_size(kind: Any, config: Any, n_stored: int, n_tensors: int) -> None:
-    """Check, before memory is taken, that the configuration has about as many numbers as the files."""
-    about = config.get_text_config()
-    counts = {name: n for name, n in about.to_dict().items() if type(n) is int}
-    counts["layers"] = getattr(about, "num_hidden_layers", 1)  # Funnel's are in lists
-    n_layers, n_experts = (
-        max((n for name, n in counts.items() if word in name), default=1) for word in ("layers", "experts")
-    )
-    if n_layers <= n_tensors and n_layers * n_experts <= _MOST_TOGETHER:
-        with torch.device("meta"):
-            built = kind._from_config(config)
-        if sum(part.numel() for part in (*built.parameters(), *built.buffers())) <= 2 * n_stored + _SLACK:
-            return
-    raise CheckpointError("its config.json describes a larger model than its weights; the two files do not match")
 
 
 def _tokenizer(source: Path, config: ModelConfig) -> Tokenizer:

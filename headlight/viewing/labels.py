@@ -13,8 +13,8 @@ from transformer_core.text.labels import with_border
 
 Modality = Literal["text", "image", "audio"]
 IMAGES, SOUNDS = "pixel_values", ("input_features", "input_values")  # inputs of models, as transformers names them
-_CLASS = "[CLS]"  # the token in front of the patches of an image
-_MOST_BEFORE_PATCHES = 16  # a class token and registers
+_CLASS, _DISTILLATION = "[CLS]", "[DIST]"  # tokens in front of the patches of an image
+_REGISTERS = tuple(f"[REG {i}]" for i in range(1, 16))  # tokens after them, in some models
 _SAMPLING_RATE, _HOP_LENGTH = 16_000, 160  # of speech models, unless the processor has others
 
 
@@ -45,6 +45,7 @@ class Labels:
     target: Sequence[str] = ()  # of the decoder's text in an encoder-decoder
     special: frozenset[str] = frozenset()  # labels of special tokens
     patches: tuple[int, int] | None = None  # rows and columns of an image
+    is_distilled: bool = False  # a distillation token follows the class token
     seconds: float | None = None  # duration of a sound
     hop: float | None = None  # seconds from a frame of a sound to the next; None: the duration divided by their number
 
@@ -57,7 +58,8 @@ class Labels:
             inputs: [1, ...] by name, as the model takes them.
             processor: the tokenizer or processor that made them; None: labels are token ids.
         """
-        tokenizer, special = tokenizer_of(processor), {_CLASS} if inputs.get(IMAGES) is not None else set[str]()
+        before = (_CLASS, _DISTILLATION, *_REGISTERS) if inputs.get(IMAGES) is not None else ()
+        tokenizer, special = tokenizer_of(processor), {*before}
 
         def tokens(name: str) -> list[str]:
             ids = inputs[name][0].tolist() if inputs.get(name) is not None else []
@@ -80,8 +82,9 @@ class Labels:
             tokens=ids,
             target=target,
             special=frozenset(special),
-            patches=_patches(config, inputs),
-            seconds=_seconds(inputs, processor),
+            patches=patches_of(config, inputs),
+            is_distilled=getattr(config, "model_type", "") == "deit",
+            seconds=seconds_of(inputs, processor),
         )
 
     def of_side(self, modality: Modality, n: int, *, is_target: bool) -> list[str] | None:
@@ -96,23 +99,22 @@ class Labels:
         if modality == "text" and len(known) == n:
             return [*known]
         if modality == "image" and self.patches is not None:
-            return _of_patches(n, *self.patches)
+            return self._of_patches(n, *self.patches)
         if modality == "audio" and self.seconds is not None:
             hop = self.seconds / n if self.hop is None else self.hop
             return [f"{place * hop:.2f} s" for place in range(n)]
         return None
 
+    def _of_patches(self, n: int, n_rows: int, n_columns: int) -> list[str] | None:
+        """Return the row and column of each patch, after the tokens in front; None if the numbers do not match."""
+        n_before = n - n_rows * n_columns
+        if not 0 <= n_before <= len(_REGISTERS) + 1:
+            return None
+        before = [_CLASS, *([_DISTILLATION] if self.is_distilled else []), *_REGISTERS][:n_before]
+        return before + [f"{row}, {column}" for row in range(n_rows) for column in range(n_columns)]
 
-def _of_patches(n: int, n_rows: int, n_columns: int) -> list[str] | None:
-    """Return the row and column of each patch, after the tokens in front of them; None if the numbers do not match."""
-    n_before = n - n_rows * n_columns
-    if not 0 <= n_before <= _MOST_BEFORE_PATCHES:
-        return None
-    before = [_CLASS, *(f"[REG {i}]" for i in range(1, n_before))][:n_before]
-    return before + [f"{row}, {column}" for row in range(n_rows) for column in range(n_columns)]
 
-
-def _patches(config: Any, inputs: Mapping[str, Any]) -> tuple[int, int] | None:
+def patches_of(config: Any, inputs: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the number of rows and columns of patches of an image; None without an image or a size of patches."""
     image = inputs.get(IMAGES)
     configs = [config, *(getattr(config, name, None) for name in config.sub_configs)]
@@ -123,7 +125,7 @@ def _patches(config: Any, inputs: Mapping[str, Any]) -> tuple[int, int] | None:
     return image.shape[-2] // rows, image.shape[-1] // columns
 
 
-def _seconds(inputs: Mapping[str, Any], processor: Any) -> float | None:
+def seconds_of(inputs: Mapping[str, Any], processor: Any) -> float | None:
     """Return the duration of a sound; None without one."""
     extractor, rate = getattr(processor, "feature_extractor", processor), _rate(processor)
     samples, features = inputs.get("input_values"), inputs.get("input_features")

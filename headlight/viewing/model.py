@@ -11,6 +11,7 @@ from torch import Tensor
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.viewed_model import ViewedModel
 from headlight.viewing.eager import alone
+from headlight.viewing.patterns import PatternRecord
 from headlight.viewing.reading import run_with_patterns, takes
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import CheckpointError, Message, TextError
@@ -87,6 +88,37 @@ def shape_of(theirs: Any) -> tuple[ModelConfig, tuple[Message, ...]]:
     is_pair = bool(theirs.config.is_encoder_decoder)
     probed: Architecture = "encoder_decoder" if is_pair else "decoder_only"
     output, record = run_with_patterns(theirs, _named(theirs, probed, (ids, ids) if is_pair else (ids,)))
+    logits = output.get("logits")
+    unembed = logits is not None and logits.ndim == 3 and logits.shape[1] == _N_PROBED and logits.shape[2] >= n_tokens
+    if not unembed and "last_hidden_state" not in output:
+        raise CheckpointError("it returns neither logits nor final states of tokens")
+    n_heads = sum(len(of.layers) * of.patterns.shape[1] for of in record.attentions.values())
+    return config_of(
+        theirs,
+        record,
+        vocab_size=logits.shape[2] if unembed else n_tokens,
+        max_seq_len=_most_tokens(about, n_heads),
+        unembed=unembed,
+        special=special_tokens(theirs, n_tokens),
+    )
+
+
+def config_of(
+    theirs: Any, record: PatternRecord, *, vocab_size: int, max_seq_len: int, unembed: bool, special: Mapping[str, Any]
+) -> tuple[ModelConfig, tuple[Message, ...]]:
+    """Return the architecture and sizes of a model with these patterns, and notes.
+
+    Args:
+        theirs: the model.
+        record: its patterns on some input.
+        vocab_size: as in `ModelConfig`, like the arguments after it.
+        max_seq_len: the same.
+        unembed: the same.
+        special: its special tokens, as `special_tokens` returns them.
+
+    Raises:
+        CheckpointError: its attentions are not those of one encoder, decoder, or encoder-decoder.
+    """
     names, heads = tuple(record.attentions), {of.patterns.shape[1] for of in record.attentions.values()}
     architecture = next((architecture for architecture, has in ATTENTIONS_OF.items() if has == names), None)
     if architecture is None or len(heads) != 1:
@@ -95,24 +127,21 @@ def shape_of(theirs: Any) -> tuple[ModelConfig, tuple[Message, ...]]:
             "hl.show(model, tokenizer, text) shows them in a notebook",
             names=", ".join(names),
         )
-    logits = output.get("logits")
-    unembed = logits is not None and logits.ndim == 3 and logits.shape[1] == _N_PROBED and logits.shape[2] >= n_tokens
-    if not unembed and "last_hidden_state" not in output:
-        raise CheckpointError("it returns neither logits nor final states of tokens")
+    about = theirs.config.get_text_config()
     n_heads, n_layers = heads.pop(), {name: len(of.layers) for name, of in record.attentions.items()}
     width = getattr(about, "hidden_size", None) or n_heads
     config = ModelConfig(
-        vocab_size=logits.shape[2] if unembed else n_tokens,
+        vocab_size=vocab_size,
         architecture=architecture,
         d_model=width,
         d_head=getattr(about, "head_dim", None) or max(1, width // n_heads),
         n_heads=n_heads,
         n_encoder_layers=n_layers.get("encoder", 0),
         n_decoder_layers=n_layers.get("decoder", 0),
-        max_seq_len=_most_tokens(about, n_heads * sum(n_layers.values())),
+        max_seq_len=max_seq_len,
         unembed=unembed,
         tie_embeddings="none",
-        **_special_tokens(theirs, n_tokens),
+        **special,
     )
     layers = next(iter(record.attentions.values())).layers
     counted = Message("Its layers with attention, {layers}, are numbered from 0.", layers=", ".join(map(str, layers)))
@@ -134,7 +163,7 @@ def _most_tokens(about: Any, n_heads: int) -> int:
     return max(1, min([in_memory, *(n - _RESERVED for n in known)]))
 
 
-def _special_tokens(theirs: Any, n_tokens: int) -> dict[str, Any]:
+def special_tokens(theirs: Any, n_tokens: int) -> dict[str, Any]:
     """Return the special tokens of a configuration; ids beyond the vocabulary are left out."""
     settings = [
         of for of in (getattr(theirs, "generation_config", None), theirs.config, theirs.config.get_text_config()) if of

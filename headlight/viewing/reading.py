@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from inspect import signature
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from headlight.viewing.eager import eager_attention
-from headlight.viewing.labels import IMAGES, SOUNDS, Labels
+from headlight.viewing.labels import IMAGES, SOUNDS, Labels, patches_of
 from headlight.viewing.outputs import attentions_in
 from headlight.viewing.patterns import PatternRecord
 from transformer_core.errors import ArgumentError, Message
@@ -52,7 +53,7 @@ def read_transformers(
             the inputs are not one text, do not fit the model, or are too long.
     """
     model = as_transformers(model)
-    inputs = _inputs(model, processor, text)
+    inputs = inputs_of(model, processor, text)
     inputs = _with_target(model, processor, inputs, target, max_new_tokens)
     _, record = run_with_patterns(model, inputs, processor)
     if parts is None:
@@ -126,7 +127,7 @@ def as_transformers(model: Any) -> Any:
     return model
 
 
-def _inputs(model: Any, processor: Any, text: Given | Tensor | Mapping[str, Any]) -> dict[str, Any]:
+def inputs_of(model: Any, processor: Any, text: Given | Tensor | Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs of a model by name, on its device and in its precision."""
     if isinstance(text, str | tuple):
         if processor is None:
@@ -225,7 +226,11 @@ def _unreadable(model: Any, error: Exception) -> ArgumentError:
 def _refuse_long(model: Any, inputs: Mapping[str, Any]) -> None:
     """Check that the patterns of a text fit into memory, before they are computed."""
     config = model.config.get_text_config()
-    n = max((ids.shape[-1] for name, ids in inputs.items() if name.endswith("input_ids")), default=0)
+    counts = [ids.shape[-1] for name, ids in inputs.items() if name.endswith("input_ids")]
+    counts += [prod(patches_of(model.config, inputs) or (0,))]
+    if inputs.get("input_values") is not None and inputs["input_values"].ndim == 2:
+        counts += [inputs["input_values"].shape[-1] // prod(getattr(model.config, "conv_stride", None) or (1,))]
+    n = max([*counts, getattr(model.config, "max_source_positions", 0) if "input_features" in inputs else 0])
     n_layers, n_heads = (
         value if isinstance(value := getattr(config, name, None), int) else 1
         for name in ("num_hidden_layers", "num_attention_heads")
@@ -234,7 +239,7 @@ def _refuse_long(model: Any, inputs: Mapping[str, Any]) -> None:
     if n_bytes > MOST_BYTES:
         raise ArgumentError(
             "the patterns of {n:,} tokens in {n_heads:,} heads take {size:,.1f} GiB, more than the {most} GiB allowed; "
-            "shorten the text",
+            "give a shorter input",
             n=n,
             n_heads=n_layers * n_heads,
             size=n_bytes / 2**30,

@@ -32,6 +32,7 @@ LABELS = {
 MAX_BLANKS = 8  # blanks whose candidates are shown, at most
 SEEN_WHOLE = 64  # approximate number of characters that fit into the text's box
 NO_HEAD = mark("This checkpoint has no language-modeling head, so it makes no predictions; its attention is shown.")
+NO_CLASSES = mark("This checkpoint makes no predictions; its attention is shown.")
 NO_MASK = mark("Without a tokenizer the mask token is unknown, so nothing is filled in.")
 NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
 NOT_AVAILABLE = mark("not available (NaN or infinite values)")
@@ -44,7 +45,7 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
     """Draw the answer, if there is one yet, in an expandable line; a target can be typed there."""
     architecture = card.config.architecture
     if not card.config.unembed:
-        line(mark("The model"), say(NO_HEAD), "hl-none")
+        line(mark("The model"), say(NO_CLASSES if card.medium else NO_HEAD), "hl-none")
     elif architecture == "decoder_only":
         _continuation(card, model_run)
     elif model_run is None:
@@ -55,7 +56,8 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
         elif not is_known(model_run):
             line(LABELS[architecture], say(NOT_AVAILABLE), "hl-none")
         else:
-            label = LABELS[architecture] if model_run.has_mask else mark("Output")
+            of_classes = mark("Predicted class") if card.medium else mark("Output")
+            label = LABELS[architecture] if model_run.has_mask else of_classes
             line(label, model_run.output, more=_candidates(model_run.blanks))
     elif state.current().target is None:
         _written(card, model_run, LABELS[architecture], model_run.output)

@@ -8,10 +8,11 @@ import streamlit as st
 
 from headlight.figures import isolate
 from headlight.language import language, say, say_message, say_number
+from headlight.viewing.media import FORMATS, MOST_BYTES, Medium
 from pages.shared import answer, models, presenter, prose, readings
 from pages.shared.lines import in_a_line
 from pages.shared.models import ModelCard
-from pages.shared.view import locale, long_texts, state
+from pages.shared.view import files, locale, long_texts, state
 from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
@@ -40,6 +41,17 @@ NEEDS_CORE = mark(
     "the pages Heads, Decoding and Compare."
 )
 VIEWED = mark("Computed by the transformers library, not by Headlight’s core: attention and predictions only.")
+MEDIA = {"image": mark("Image"), "audio": mark("Sound")}
+OPEN = {"image": mark("Open an image"), "audio": mark("Open a sound")}
+OF_FILES = {
+    "image": mark("PNG, JPEG or WebP, up to {n} MB"),
+    "audio": mark("WAV, up to {n} MB and 60 seconds"),
+}
+ABOUT_FILES = mark("The file stays in this session: links to this page open with an example instead.")
+PADDED = mark(
+    "The model pads the sound with silence: of its {n_all:,} frames, the first {n:,} are the sound and are shown, so "
+    "rows may sum to less than 1."
+)
 MODEL_WIDTH = 300  # px
 
 
@@ -91,9 +103,12 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
     placeholder = OF_IDS if card.reads_ids else placeholder
     with st.container(key="hl-bar"):
         with st.container(key="hl-bar-choices", horizontal=True, gap="small"):
-            state.TEXT.text_line(
-                say(label), placeholder=say(placeholder), take=state.take_text, label_visibility="collapsed"
-            )
+            if card.medium:
+                _media(card.medium)
+            else:
+                state.TEXT.text_line(
+                    say(label), placeholder=say(placeholder), take=state.take_text, label_visibility="collapsed"
+                )
             if card.takes_pairs:
                 state.SECOND_TEXT.text_line(
                     say("Second text"), placeholder=say("Second text (optional)"), label_visibility="collapsed"
@@ -108,7 +123,8 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             )
         with st.container(key="hl-answer-line", horizontal=True, gap="small"):
             place = st.container(key="hl-answer", horizontal=True, gap="small")
-            _other_texts(card)
+            if not card.medium:
+                _other_texts(card)
         try:
             with place:
                 model_run = _model_run(card, is_changed=is_changed) if reads else None
@@ -121,7 +137,8 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             return False
         view = state.current()
         viewed = [say(VIEWED)] if card.is_viewed and reads else []
-        remarks = [*viewed, *not_finite, *notes, *_remarks(model_run, view.whole_text, card.config.max_seq_len)]
+        of_run = _of_media(model_run) if card.medium else _remarks(model_run, view.whole_text, card.config.max_seq_len)
+        remarks = [*viewed, *not_finite, *notes, *of_run]
         if model_run and view.source(card, is_changed=is_changed) == view.source(card, is_changed=False):
             is_own = model_run.n_given == 1  # nothing was forced
             remarks += unlike_training(card, model_run.mean_probability, model_run.unknown) if is_own else []
@@ -195,6 +212,40 @@ def _other_texts(card: ModelCard) -> None:
             help=say(ABOUT_LONG_TEXTS, n=readings.max_tokens(card.config)),
         )
         st.button(say("Analyse"), type="primary", on_click=state.on_long_text)
+
+
+def _media(medium: Medium) -> None:
+    """Draw the choice of an image or a sound, and the box to open one, folded up."""
+    state.TEXT.selectbox(
+        say(MEDIA[medium]),
+        files.keys(medium),
+        name=files.label,
+        take=state.on_example,
+        label_visibility="collapsed",
+    )
+    with (
+        st.popover(say(OPEN[medium]), key=files.IS_OPEN.key, on_change="rerun", width="content"),
+        st.container(width=420),
+    ):
+        st.file_uploader(
+            prose.plain(say(OF_FILES[medium], n=MOST_BYTES >> 20)),
+            type=[*FORMATS[medium]],
+            key=files.upload_key(),
+            on_change=state.on_file,
+            args=(medium,),
+            max_upload_size=MOST_BYTES >> 20,
+        )
+        if files.NOTE.value:
+            prose.warning(files.NOTE.value)
+        prose.small(say(ABOUT_FILES))
+
+
+def _of_media(model_run: "ModelRun | None") -> list[str]:
+    """Return a sentence on the padding after a sound, if its frames are left out."""
+    if model_run is None or not model_run.left_out:
+        return []
+    n = len(model_run.source)
+    return [say(PADDED, n=n, n_all=model_run.left_out.stop)]
 
 
 def _on_long_text_box() -> None:

@@ -16,6 +16,7 @@ import transformer_core as tc
 from headlight.analysis.blueprint.plan import weights_of
 from headlight.analysis.trace.attentions import Attention, attentions_of
 from headlight.language import ENGLISH, language, say, say_message, say_number
+from headlight.viewing.media import EXAMPLES, Medium
 from pages.shared import cache, forwards, prose
 from transformer_core.checkpoints.folder import reading
 from transformer_core.config import ModelConfig
@@ -68,6 +69,7 @@ class ModelCard:
     reads_ids: bool  # it came without a tokenizer, and its texts are token ids
     is_program: bool  # compiled from a program, or trained to compute one: it has no mask token
     is_viewed: bool = False  # transformers computes it, not the core: there are patterns and predictions alone
+    medium: Medium | None = None  # an image or a sound that it reads; None: it reads texts
     config: ModelConfig
 
     @property
@@ -78,7 +80,8 @@ class ModelCard:
     @property
     def takes_pairs(self) -> bool:
         """Return whether it reads two texts, as BERT does."""
-        return self.config.architecture == "encoder_only" and _takes_pairs(self.path, self.version)
+        is_encoder = self.config.architecture == "encoder_only" and self.medium is None
+        return is_encoder and _takes_pairs(self.path, self.version)
 
     @property
     def label(self) -> str:
@@ -288,13 +291,28 @@ def not_finite(path: str, version: str, device: str = CPU, precision: str = PREC
     return note_on_weights(not_finite_weights(model))
 
 
-@lru_cache(maxsize=256)
 def is_viewed(path: str, version: str) -> bool:
     """Return whether transformers computes a model, and not the core; arguments as for `load`."""
+    return bool(_reads(path, version))
+
+
+def medium_of(path: str, version: str) -> Medium | None:
+    """Return the medium that a model reads; None: texts; arguments as for `load`."""
+    return _medium(_reads(path, version))
+
+
+@lru_cache(maxsize=256)
+def _reads(path: str, version: str) -> str:
+    """Return the input of a model that transformers computes, "text", "image" or "audio"; "" for other models."""
     try:
-        return "viewed" in json.loads((place_of(path) / "card.json").read_text(encoding="utf-8"))
-    except (OSError, RecursionError, TypeError, ValueError):  # loading it will report the problem
-        return False
+        viewed = json.loads((place_of(path) / "card.json").read_text(encoding="utf-8")).get("viewed")
+        return "" if viewed is None else str(viewed.get("reads", "text"))
+    except (AttributeError, OSError, RecursionError, TypeError, ValueError):  # loading it will report the problem
+        return ""
+
+
+def _medium(reads: str) -> Medium | None:
+    return cast(Medium, reads) if reads in EXAMPLES else None
 
 
 def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokenizer]":
@@ -345,6 +363,7 @@ def _card(place: Path) -> ModelCard:
         reads_ids=values.get("tokenizer") == "ids",
         is_program="program" in values or corpus.startswith("program:"),
         is_viewed=viewed is not None,
+        medium=_medium(str((viewed or {}).get("reads"))),
         config=_config(config),
     )
 

@@ -1,9 +1,9 @@
 """The cached model run of a text: pages ask here, and the same text is read once."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headlight.figures.heatmaps.overview import thumbnail_side
-from pages.shared import cache, models
+from pages.shared import cache, media, models
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
@@ -78,10 +78,18 @@ def recipe(
 def call_of(
     loaded: tuple[Expression, Expression], source: Source, text: Given | Expression, target: str | None, most: int
 ) -> Expression:
-    """Return the call that reads a text, of this many tokens at most; `loaded`: the model and its tokenizer."""
+    """Return the call that reads a text, of this many tokens at most, or an image or a sound of this name.
+
+    `loaded`: the model and its tokenizer or processor.
+    """
     from headlight.analysis.trace.model_run import run_text
 
-    options = {} if target is None else {"target": target}
+    options: dict[str, Any] = {} if target is None else {"target": target}
+    if source.medium:
+        from headlight.viewing.media_model import run_media
+
+        options |= {} if source.continues else {"max_new_tokens": 0}
+        return call(run_media, *loaded, media.recipe(str(text), source.medium), **options)
     return call(
         run_text,
         *loaded,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import headlight as hl
 import transformer_core as tc
+from headlight.viewing.media import Medium
 from pages.shared import cache, models
 from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
@@ -48,6 +49,11 @@ class Source:
         continues = card.continues if continues is None else continues
         return cls(card.path, card.version, device, precision, continues=continues)
 
+    @property
+    def medium(self) -> Medium | None:
+        """The image or sound that the model reads; None: texts."""
+        return models.medium_of(self.path, self.version) if self.step is None else None
+
     def load(self) -> "tuple[Transformer, Tokenizer]":
         """Return the model, in which the stack acts, and its tokenizer, loaded once for all sessions.
 
@@ -77,7 +83,8 @@ class Source:
 
             loading = call(Film, call(Path, self.path)).load(self.step)
         loaded = through(loading, lambda _: replace(self, stack="").load(), version=self.version)
-        model, tokenizer = named(f"model{side}, tokenizer{side}", loaded)
+        second = "processor" if self.medium else "tokenizer"
+        model, tokenizer = named(f"model{side}, {second}{side}", loaded)
         return model, tokenizer
 
     def _with_stack(self, model: Expression, tokenizer: Expression, side: str) -> Expression:

@@ -131,15 +131,16 @@ def title_of(name: str) -> str:
     return (_USUAL_NAME.fullmatch(last) and folder.rpartition("/")[2]) or last or name
 
 
-def new_card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[Message]) -> dict[str, Any]:
-    """Return the card of an imported model; arguments as for `card_of`."""
+def new_card(config: ModelConfig, tokenizer: Tokenizer | None, name: str, notes: Sequence[Message]) -> dict[str, Any]:
+    """Return the card of an imported model; arguments as for `card_of`; without a tokenizer it reads no texts."""
     title = title_of(name)
     description = [Message("Imported from {name}.", name=name)]
-    if tokenizer.kind == "ids":
+    reads_ids = tokenizer is not None and tokenizer.kind == "ids"
+    if reads_ids:
         description.append(WITHOUT_TOKENIZER)
     description += notes
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
-    if tokenizer.kind == "ids":
+    if reads_ids:
         ids = [str(config.input_vocab_size * place // 9) for place in range(1, 9)]  # spread over the vocabulary
         examples = " ".join(ids), " ".join(ids[:5] * 2)  # the second text repeats its tokens
     return {
@@ -150,5 +151,5 @@ def new_card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequen
         **({"notes": [note.as_json() for note in notes]} if notes else {}),
         "source": {"name": name},
         "examples": list(examples),
-        **({"tokenizer": tokenizer.kind} if tokenizer.kind == "ids" else {}),
+        **({"tokenizer": "ids"} if reads_ids else {}),
     }

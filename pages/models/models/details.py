@@ -37,7 +37,10 @@ _ROLES = {
 def show(card: ModelCard) -> None:
     """Draw all tabs; a tab that cannot be drawn shows the reason."""
     parts: tuple[Callable[[ModelCard], None], ...] = (_tokens, _card)
-    if card.is_viewed:
+    if card.medium:
+        parts = (_card,)
+        tabs = st.tabs([say("Card")])
+    elif card.is_viewed:
         tabs = st.tabs([say("Tokenizer"), say("Card")])
     else:
         parts = (_parameters, _configuration, *parts)

@@ -175,5 +175,7 @@ def _note_imported(name: str, cards: Mapping[str, models.ModelCard]) -> None:
     note = say("“{title}” was imported and is now chosen on all pages.", title=card.title)
     if card.reads_ids:
         note += " " + say("It came without a tokenizer, so its texts are token ids, such as 464 3290 318.")
+    if card.medium:
+        note += " " + say("It reads images or sounds: choose one in the bar, or open your own.")
     state.MODELS_NOTE.set(" ".join([note, *map(say_message, model_store.import_notes(card.path))]))
     state.NEXT_MODEL.set(name)

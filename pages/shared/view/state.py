@@ -15,9 +15,10 @@ import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
 from headlight.language import say, say_message
+from headlight.viewing.media import Medium
 from pages.shared.models import CPU, PRECISIONS, ModelCard, available
 from pages.shared.sources import Source
-from pages.shared.view import fields, locale, long_texts, stack_history
+from pages.shared.view import fields, files, locale, long_texts, stack_history
 from pages.shared.view.address import Address
 from pages.shared.view.chosen_head import HeadChoice, nearest_head
 from pages.shared.view.fields import Field, Kept, TextField, one_of
@@ -56,6 +57,7 @@ LONG_TEXT_OPEN = Kept("long-text-open", False)  # whether the box for a long tex
 NEXT_MODEL = Kept("next-model")  # the model that the next run begins with
 MODELS_NOTE = Kept("models-note", "")  # notice of the last change to the models, to be shown at the next run
 _TITLE = Kept("title")  # of the model
+_LEFT = Kept("left-texts", {})  # the last text, image and sound, by what the chosen models read
 SUBJECT = Kept("subject", ())  # what a page shows: the name of a model or a training, and the text that it reads
 _OWN = Kept("own-fields", ())  # of the page that is open
 _USUAL = Kept("usual-view", {})  # parameters, by name, that the URL leaves out when they have these values
@@ -88,7 +90,7 @@ class View:
     @property
     def whole_text(self) -> str:
         """The text, or both texts, in one line."""
-        return self.text if isinstance(self.text, str) else " ".join(self.text)
+        return files.label(self.text) if isinstance(self.text, str) else " ".join(self.text)
 
     def source(self, card: ModelCard, *, continues: bool | None = None, is_changed: bool = True) -> Source:
         """Return the call that reads the text.
@@ -140,7 +142,7 @@ def misfit(card: ModelCard) -> HeadlightError | None:
 
 def about() -> str:
     """Return which model or training a page shows, and the text that it reads."""
-    return ": ".join(filter(None, (one.value for one in SUBJECT.value)))
+    return ": ".join(filter(None, (files.label(one.value) for one in SUBJECT.value)))
 
 
 def last_head(card: ModelCard) -> HeadName:
@@ -279,6 +281,12 @@ def on_example(text: str) -> None:
     take_text(text)
 
 
+def on_file(medium: Medium) -> None:
+    """Take an uploaded image or sound."""
+    if (key := files.take(medium)) is not None:
+        on_example(key)
+
+
 def take_text(text: str) -> None:
     """Take another text; the view no longer counts as filled from a link."""
     TEXT.set(text)
@@ -295,8 +303,11 @@ def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
 
     A text with blanks does not suit a model that generates, nor a text of words a model that reads token ids.
     """
+    before, card = cards.get(MODEL.value), cards[name]
     MODEL.set(name)
-    card = cards[name]
+    if before is not None and before.medium != card.medium:  # what it reads is kept until such a model is chosen again
+        _LEFT.set({**_LEFT.value, before.medium: TEXT.value})
+        TEXT.set(_readable(card, _LEFT.value.get(card.medium)))
     of_others = {example for other in cards.values() for example in other.examples} - {*card.examples}
     has_no_ids = card.reads_ids and not IDS.fullmatch(TEXT.value)
     has_lost_its_blanks = card.config.architecture != "encoder_only" and WRITTEN_MASK.search(TEXT.value)
@@ -310,6 +321,18 @@ def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
         ATTENTION.pop()
     TARGET.set(None)
     _BY_LINK.set(False)
+
+
+def _readable(card: ModelCard, text: str | None) -> str:
+    """Return the text, or the name of an image or a sound, if the model can read it here; otherwise its first example.
+
+    Args:
+        card: of the model.
+        text: None: nothing was chosen.
+    """
+    if text is None or (card.medium and text not in files.keys(card.medium)):
+        return next(iter(card.examples), "")
+    return text
 
 
 def _fill(
@@ -336,7 +359,9 @@ def _fill(
     named_head = map(wanted.get, (ATTENTION.key, LAYER.key, HEAD.key))
     head, head_notes = nearest_head(card.config, usual_head(card), *named_head)
     MODEL.set(name)
-    TEXT.set(next(iter(card.examples), "") if text is None else text)
+    if card.medium and text not in (None, *files.keys(card.medium)):
+        notes.append(say("This link was made with a file that is not part of it, so an example is shown."))
+    TEXT.set(_readable(card, text))
     TARGET.set(long_texts.clean(wanted.get(TARGET.key, "")) or None)
     SHOWN_HEAD.set(*head)
     return [*notes, *head_notes]

@@ -188,13 +188,6 @@ def test_no_code_of_a_folder_runs_and_no_pickle_is_read(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_models_that_read_no_text_are_for_notebooks(tmp_path: Path) -> None:
-    config = transformers.ViTConfig(hidden_size=12, num_hidden_layers=1, num_attention_heads=3, intermediate_size=8)
-    transformers.ViTModel(config).save_pretrained(tmp_path / "theirs")
-    with pytest.raises(CheckpointError, match=r"reads images or sounds, not text; hl\.show"):
-        bring_in(str(tmp_path / "theirs"), tmp_path / "ours", otherwise=write_viewed)
-
-
 @pytest.mark.parametrize(
     ("values", "match"),
     [
