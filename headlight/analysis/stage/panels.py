@@ -151,6 +151,7 @@ class Panel:
     columns: str = ""  # of "heads": the side whose tokens are the keys
     group: str = ""  # the block that it lies in; "" outside of blocks
     opens: str = ""  # the zoom level that it leads to; of "heads" each head leads one level further
+    is_stream: bool = False  # the value of the residual stream itself: sub-layers read it, and are added to it
 
     @property
     def mask(self) -> str:
@@ -194,10 +195,12 @@ def _overview(config: ModelConfig, stack: str) -> Iterator[Panel]:
     """Yield the panels of a whole stack; of the last one, the logits, too."""
     rows = side_of(stack)
     parts = embedding_sites(config, stack)
+    has_sum = len(parts) > 1 or config.embedding_norm
     for kind, site in parts.items():
-        yield Panel(name=kind, site=site, rows=rows)
-    if len(parts) > 1 or config.embedding_norm:
-        yield Panel(name="sum", site=f"{stack}.blocks.0.hook_resid_pre", rows=rows)
+        yield Panel(name=kind, site=site, rows=rows, is_stream=not has_sum)
+    if has_sum:
+        name = "norm" if config.embedding_norm else "sum"
+        yield Panel(name=name, site=f"{stack}.blocks.0.hook_resid_pre", rows=rows, is_stream=True)
     is_memory = stack == "encoder" and config.has_decoder
     has_final_norm = config.has_final_norm and config.norm != "none"
     n_layers = ATTENTIONS[stack].n_layers(config)
@@ -208,7 +211,7 @@ def _overview(config: ModelConfig, stack: str) -> Iterator[Panel]:
             yield replace(_core_of(stack, layer, sublayer.name), group=block)
         is_last = layer == n_layers - 1 and is_memory and not has_final_norm
         name = "memory" if is_last else "output"
-        yield Panel(name=name, site=ends[str(layer)], rows=rows, group=block, opens=block)
+        yield Panel(name=name, site=ends[str(layer)], rows=rows, group=block, opens=block, is_stream=True)
     if has_final_norm:
         name = "memory" if is_memory else "final norm"
         yield Panel(name=name, site=f"{stack}.ln_final.hook_normalized", rows=rows)
@@ -242,15 +245,15 @@ def _block(config: ModelConfig, zoom: Zoom) -> Iterator[Panel]:
     stack, layer = zoom.stack, zoom.layer
     rows, block = side_of(stack), f"{stack}.blocks.{layer}"
     is_pre = config.norm_position == "pre"
-    yield Panel(name="input", site=f"{block}.hook_resid_pre", rows=rows)
+    yield Panel(name="input", site=f"{block}.hook_resid_pre", rows=rows, is_stream=True)
     for sublayer in sublayers(config, stack):
-        norm = Panel(name="norm", site=f"{block}.{sublayer.norm}.hook_normalized", rows=rows)
+        norm = Panel(name="norm", site=f"{block}.{sublayer.norm}.hook_normalized", rows=rows, is_stream=not is_pre)
         has_norm = config.normalizes(layer, sublayer.norm)
         if has_norm and is_pre:
             yield norm
         yield _core_of(stack, layer, sublayer.name)
         yield Panel(name=sublayer.adds.rpartition("hook_")[2], site=f"{block}.{sublayer.adds}", rows=rows)
-        yield Panel(name="add", site=f"{block}.{sublayer.sum}", rows=rows)
+        yield Panel(name="add", site=f"{block}.{sublayer.sum}", rows=rows, is_stream=True)
         if has_norm and not is_pre:
             yield norm
 

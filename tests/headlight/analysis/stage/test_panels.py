@@ -59,6 +59,9 @@ def test_the_overview_goes_from_the_embeddings_to_the_logits(variation: str):
     lanes = lanes_of(model.config, Zoom())
     assert [lane.stack for lane in lanes] == [*blueprint_of(model.config).stacks]
     assert all(lane.panels[0].site == f"{lane.stack}.hook_embed" for lane in lanes)
+    for lane in lanes:  # a block reads the stream before it, and writes the stream after it
+        streams = [panel.group for panel in lane.panels if panel.is_stream]
+        assert streams == ["", *dict.fromkeys(panel.group for panel in lane.panels if panel.group)]
     with torch.inference_mode(), tc.capture(model, "*") as acts:
         output = model(*inputs) if model.config.unembed else model.final_states(*inputs)
         torch.testing.assert_close(acts[lanes[-1].panels[-1].site], output)
@@ -74,12 +77,12 @@ def test_in_a_block_each_sum_is_what_was_read_and_what_the_sub_layer_gave(variat
     for zoom in (one for one in zooms(config) if one.level == "block"):
         shown = panels(lanes_of(config, zoom))
         values = {panel.site: captured.values(panel.site) for panel in shown}
+        assert shown[0].is_stream and shown[-1].is_stream
         stream = values[shown[0].site]
         for before, panel in pairwise(shown):
-            if panel.name == "add":
-                stream = stream + values[before.site]
-                np.testing.assert_allclose(values[panel.site], stream, atol=1e-5)
-            elif panel.name == "norm" and config.norm_position == "post":
+            if panel.is_stream and not before.is_stream:
+                np.testing.assert_allclose(values[panel.site], stream + values[before.site], atol=1e-5)
+            if panel.is_stream:
                 stream = values[panel.site]
 
 

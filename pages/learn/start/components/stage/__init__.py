@@ -72,6 +72,7 @@ def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], No
         "architecture": say(data.card.kind),
         "crumbs": [{"zoom": str(one), "title": title_of(one)} for one in zoom.path],
         "lanes": of_lanes,
+        "isParallel": data.card.config.parallel_residual,
         "sides": {
             name: {
                 "labels": [isolate(one) for one in text.side_labels[name]],
@@ -141,6 +142,7 @@ def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
         title = say("{title} (highest {n:,})", title=title, n=len(columns))
         values = values[:, columns]
     return {
+        "name": panel.name,
         "site": panel.site,
         "title": title,
         "ids": None if columns is None else columns.tolist(),
@@ -151,7 +153,7 @@ def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
         "columns": panel.columns,
         "group": panel.group,
         "opens": panel.opens,
-        "isOptional": panel.site.endswith("mlp.hook_post"),
+        "isStream": panel.is_stream,
         "hue": "weight" if is_heads else HUES.get(panel.site.rpartition(".")[2], ""),
         "most": float(np.abs(allowed).max(initial=0)) or 1.0,
     }

@@ -5,31 +5,40 @@ import { element } from "../../../../../headlight/components/kit/elements.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
 import { makePalette, pictureOf } from "../../../steps/components/steps/colors.js";
 import { drawFlows } from "./flows.js";
-import { fitted, NARROW, tokensWidth } from "./layout.js";
+import { BAND, fitted, tokensWidth } from "./layout.js";
 import { nextToken } from "./prediction.js";
+import { drawStream, jointOf } from "./residual.js";
+import { isStill } from "./travel.js";
 
 export function makeLanes(view) {
   // Draws all lanes again, for other data or another size; pictures are painted by `repaint`.
   const { header, lanes: box } = view;
   const counts = Object.fromEntries(Object.entries(header.sides).map(([side, { labels }]) => [side, labels.length]));
-  view.pictures = [];
-  view.strips = [];
+  const scrolled = view.laidOut === header.zoom.value ? [...box.querySelectorAll(".strip")].map(({ scrollLeft }) => scrollLeft) : [];
+  Object.assign(view, { pictures: [], strips: [], laidOut: header.zoom.value });
   const room = roomOf(view);
-  box.style.setProperty("--tokens", `${tokensWidth(room.width)}px`);
-  box.classList.toggle("narrow", room.width < NARROW);
   const nodes = header.lanes.map((lane) => {
     const section = element("section", "lane");
     section.dataset.stack = lane.stack;
     section.setAttribute("aria-label", lane.title);
     if (header.lanes.length > 1) section.append(element("h3", "stack", lane.title));
-    const { panels, row, sizes } = fitted(lane, { ...room, level: header.level, counts });
+    const { row, sizes, isNarrow } = fitted(lane, { ...room, level: header.level, counts });
     const strip = element("div", "strip");
     strip.style.setProperty("--row", `${row}px`);
-    fillStrip(view, strip, { ...lane, panels }, sizes);
-    section.append(strip);
+    strip.style.setProperty("--tokens", `${tokensWidth(isNarrow)}px`);
+    strip.style.setProperty("--band", `${header.level === "attention" ? 0 : BAND}px`);
+    strip.classList.toggle("narrow", isNarrow);
+    fillStrip(view, strip, lane, sizes);
+    section.append(strip, ...moreOf(strip));
     return section;
   });
   box.replaceChildren(...nodes);
+  header.lanes.forEach((lane, i) => {
+    const strip = nodes[i].querySelector(".strip");
+    drawStream(strip, lane, header);
+    strip.scrollLeft = scrolled[i] ?? 0;
+    strip.showMore();
+  });
   drawFlows(view);
 }
 
@@ -37,8 +46,27 @@ function roomOf(view) {
   const { header, root } = view;
   const n = header.lanes.length;
   const isBelow = header.level === "overview" && view.lanes.clientWidth > 0.9 * root.clientWidth; // the prediction
-  const height = Math.min(Math.max(window.innerHeight - (isBelow ? 430 : 330), 280), 620) / n - 66;
+  const height = Math.min(Math.max(window.innerHeight - (isBelow ? 430 : 330), 280), 620) / n - 66 - (header.level === "attention" ? 0 : BAND);
   return { width: view.lanes.clientWidth || root.clientWidth || 800, height };
+}
+
+function moreOf(strip) {
+  // A lane that is wider than its room is scrolled: marks at its edges show on which side there is more, and lead there.
+  const marks = [-1, 1].map((side) => {
+    const mark = element("button", `more ${side < 0 ? "before" : "after"}`, side < 0 ? "‹" : "›");
+    Object.assign(mark, { type: "button", tabIndex: -1, title: side < 0 ? say("Scroll back") : say("Scroll on: there is more") });
+    mark.setAttribute("aria-hidden", "true"); // what is reached by keys is scrolled into view
+    mark.addEventListener("click", () => strip.scrollBy({ left: side * 0.7 * strip.clientWidth, behavior: isStill() ? "auto" : "smooth" }));
+    return mark;
+  });
+  const show = () => {
+    const rest = strip.scrollWidth - strip.clientWidth - strip.scrollLeft;
+    marks[0].hidden = strip.scrollLeft < 2;
+    marks[1].hidden = rest < 2;
+  };
+  strip.addEventListener("scroll", show);
+  strip.showMore = show;
+  return marks;
 }
 
 function fillStrip(view, strip, lane, sizes) {
@@ -59,7 +87,9 @@ function fillStrip(view, strip, lane, sizes) {
       group.dataset.group = panel.group;
       strip.append(group);
     }
-    (panel.group ? group.lastChild : strip).append(panelOf(view, panel, sizes[i]));
+    const figure = panelOf(view, panel, sizes[i]);
+    figure.dataset.joint = jointOf(lane.panels, i, view.header.level);
+    (panel.group ? group.lastChild : strip).append(figure);
   });
 }
 

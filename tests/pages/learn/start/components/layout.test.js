@@ -5,27 +5,53 @@ import { test } from "node:test";
 
 import { cellAt, fitted } from "../../../../../pages/learn/start/components/stage/layout.js";
 
-const vectors = (more = {}) => ({ shape: "vectors", size: [16, 128], rows: "target", columns: "", group: "", isOptional: false, ...more });
-const heads = (nHeads, more = {}) => ({ shape: "heads", size: [nHeads, 16, 16], rows: "target", columns: "target", group: "", isOptional: false, ...more });
+const vectors = (more = {}) => ({ shape: "vectors", size: [16, 128], rows: "target", columns: "", group: "", ...more });
+const heads = (nHeads, more = {}) => ({ shape: "heads", size: [nHeads, 16, 16], rows: "target", columns: "target", group: "", ...more });
 const counts = { target: 16, source: 13 };
-const laneOf = (nBlocks, nHeads = 4) => ({
-  panels: [vectors(), ...Array.from({ length: nBlocks }, (_, i) => [heads(nHeads, { group: `${i}` }), vectors({ group: `${i}`, isOptional: true }), vectors({ group: `${i}` })]).flat()],
+const block = (group, nHeads, isCross = false) => [
+  heads(nHeads, { group }),
+  ...(isCross ? [heads(nHeads, { group, columns: "source", size: [nHeads, 16, 13] })] : []),
+  vectors({ group }),
+  vectors({ group }),
+];
+const laneOf = (nBlocks, { nHeads = 4, isCross = false, nLast = 1 } = {}) => ({
+  panels: [vectors(), vectors(), vectors(), ...Array.from({ length: nBlocks }, (_, i) => block(`${i}`, nHeads, isCross)).flat(), ...Array.from({ length: nLast }, () => vectors())],
 });
 
-test("where maps would be too small, the hidden units stay for the block's own level, and only there", () => {
-  const room = { level: "overview", width: 640, height: 240, counts };
-  assert.equal(fitted(laneOf(1), room).panels.length, 4);
-  const deep = fitted(laneOf(4), room);
-  assert.ok(deep.panels.every(({ isOptional }) => !isOptional) && deep.panels.length === 9 && deep.sizes.length === 9);
-  assert.equal(fitted(laneOf(4), { ...room, level: "block" }).panels.length, 13);
+test("the shipped models' lanes fit their room with every panel, and none is narrower than its name", () => {
+  const decoder = laneOf(2, { isCross: true });
+  for (const [lane, room] of [
+    [laneOf(4, { nLast: 2 }), { level: "overview", width: 807, height: 480, counts }], // Stories at 1440
+    [decoder, { level: "overview", width: 690, height: 115, counts }], // en-fr at 1024
+    [{ panels: decoder.panels.map((panel) => ({ ...panel, group: "" })) }, { level: "block", width: 690, height: 400, counts }],
+  ]) {
+    const { sizes, total } = fitted(lane, room);
+    assert.equal(sizes.length, lane.panels.length);
+    assert.ok(total <= room.width, `${total}`);
+    sizes.forEach(({ width }, i) => assert.ok(width >= (lane.panels[i].group ? 24 : 30), `${i}: ${width}`));
+  }
+});
+
+test("with ample room nothing is smaller, and ids are beside their tokens", () => {
+  const { sizes, isNarrow, total } = fitted(laneOf(2), { level: "overview", width: 1400, height: 480, counts });
+  assert.ok(!isNarrow && total <= 1400 && sizes[0].width === 58);
+});
+
+test("a deep model keeps all its panels at a size that can be seen, and is wider than its room", () => {
+  for (const width of [330, 690, 807]) {
+    const lane = laneOf(12, { nHeads: 12, nLast: 2 });
+    const { sizes, total } = fitted(lane, { level: "overview", width, height: 480, counts });
+    assert.ok(total > width && sizes.length === lane.panels.length);
+    assert.ok(sizes.every((size) => size.width >= 24 && (!("mapHeight" in size) || size.mapHeight >= 24)));
+  }
 });
 
 test("maps that are much wider than high are smaller, rather than that the lane is cut off", () => {
   const few = { target: 11, source: 15 };
-  const blocks = [0, 1].map((i) => [heads(4, { group: `${i}`, size: [4, 11, 11] }), heads(4, { group: `${i}`, size: [4, 11, 15] }), vectors({ group: `${i}`, isOptional: true }), vectors({ group: `${i}` })]);
+  const blocks = [0, 1].map((i) => [heads(4, { group: `${i}`, size: [4, 11, 11] }), heads(4, { group: `${i}`, size: [4, 11, 15] }), vectors({ group: `${i}` }), vectors({ group: `${i}` })]);
   const lane = { panels: [vectors(), vectors(), vectors(), ...blocks.flat(), vectors()] };
   const { total, sizes } = fitted(lane, { level: "overview", width: 690, height: 115, counts: few });
-  assert.ok(total <= 690, total);
+  assert.ok(total <= 690, `${total}`);
   assert.ok(sizes.every((size) => !("mapHeight" in size) || size.mapHeight >= 24));
 });
 

@@ -13,10 +13,10 @@ export const SIDES = { source: { labels: ["the", "cat", "<eos>"], ids: [5, 9, 2]
 const N_TOKENS = 6;
 const HEADS = 2;
 
-const vectors = (title, site, rows, more = {}) => ({ title, site, shape: "vectors", size: [SIDES[rows].labels.length, 8], nHeads: 1, rows, columns: "", group: "", opens: "", isOptional: false, hue: "", most: 2, ...more });
+const vectors = (title, site, rows, more = {}) => ({ title, site, shape: "vectors", size: [SIDES[rows].labels.length, 8], nHeads: 1, rows, columns: "", group: "", opens: "", hue: "", most: 2, ...more });
 const heads = (site, rows, columns, more = {}) => ({
   ...{ title: "Attention", site, shape: "heads", size: [HEADS, SIDES[rows].labels.length, SIDES[columns].labels.length], nHeads: HEADS, rows, columns },
-  ...{ group: "", opens: "", isOptional: false, hue: "weight", most: 1, ...more },
+  ...{ group: "", opens: "", hue: "weight", most: 1, ...more },
 });
 const lane = (stack, panels) => ({ stack, title: stack, groups: { [`${stack}.0`]: { short: "Block 0", title: `${stack} block 0`, zoom: `${stack}.0` } }, panels });
 const ofBlock = (stack) => ({ group: `${stack}.0`, opens: `${stack}.0` });
@@ -26,7 +26,7 @@ export function overview(kind = "pair") {
   const encoder = lane("encoder", [
     vectors("Embedding", "encoder.hook_embed", "source"),
     heads("encoder.pattern", "source", "source", { ...ofBlock("encoder"), opens: "encoder.0.self_attn" }),
-    vectors("FFN", "encoder.mlp", "source", { ...ofBlock("encoder"), isOptional: true }),
+    vectors("FFN", "encoder.mlp", "source", { ...ofBlock("encoder") }),
     vectors("Memory", "encoder.out", "source", ofBlock("encoder")),
   ]);
   const decoder = lane("decoder", [
