@@ -12,6 +12,7 @@ export const LAYOUT = {
   legible: 9.3, // px, 7 pt: rather than become smaller, labels turn
   slanted: 1.65, // sizes from one slanted label to the next
   upright: 1.25, // sizes from one label to the next, if they are upright or one below the other
+  tight: 1.1, // the same, where labels do not become smaller
   row: 20, // px, the height of a row of few
   title: 15, // px, the size of a title where it fits
   inCells: 11, // px, the size of texts in a figure
@@ -132,7 +133,7 @@ export function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
   const smaller = [own, ...sizes.filter((size) => size < own && size >= least)];
   const angles = isRow ? [null] : [0, -45, -90].slice(Math.max(0, [0, -45, -90].indexOf(axis.tickangle)));
   const apart = (size, angle) =>
-    angle === 0 ? longest * size + 4 : (angle === -45 ? LAYOUT.slanted : LAYOUT.upright) * size;
+    angle === 0 ? longest * size + 4 : (angle === -45 ? LAYOUT.slanted : least ? LAYOUT.tight : LAYOUT.upright) * size;
   const forms = angles.flatMap((angle) => smaller.map((size) => ({ angle, size })));
   const isLegible = ({ angle, size }) => angle === angles.at(-1) || size === own || size >= legible;
   const fits = ({ angle, size }) => apart(size, angle) <= spacing;

@@ -1,6 +1,6 @@
 """What the stack changes: the output, each of its tokens, every head's pattern, and the residual stream."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,7 @@ from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.figures.quantities import all_rounded
 from headlight.language import say
 from pages.components import figures
 from pages.investigate.interventions import view_fields, words
@@ -30,6 +31,9 @@ OF_TOKENS = (  # numbers of each output token, as in the saved table
     *("rank_before", "rank_after", "kl"),
 )
 OF_HEADS = "by attention: [layer, head], Jensen-Shannon distance"
+NOTHING = mark(
+    "No intervention is active, so nothing changes: add one, or switch one on. A click on a cell of a pattern edits it."
+)
 ABOUT_RESIDUAL = mark(
     "‖after − before‖ / ‖before‖ of the vector at each position; depth 0 is the sum of the embeddings."
 )
@@ -43,15 +47,14 @@ def outputs(data: InterventionsData) -> None:
     else:
         name = say("Output of the unchanged model")
         before, after = data.base.free_output, data.output
+    rows = [(name, before)]
     changed = say("not applied") if data.error else say("unchanged") if before == after else say("changed")
-    rows = [
-        (name, before),
-        (say("With the stack ({changed})", changed=changed), after),
-    ]
+    if data.stack.enabled or data.error:
+        rows.append((say("With the stack ({changed})", changed=changed), after))
     prose.html(
         "<div class='hl-interventions-outputs'>{}</div>",
         prose.each(
-            "<p><span>{}</span> <bdi>{}</bdi></p>", [(name, output_in_a_line(output) or "…") for name, output in rows]
+            "<p><span>{}</span> <bdi>{}</bdi></p>", ((name, output_in_a_line(output) or "…") for name, output in rows)
         ),
     )
 
@@ -103,21 +106,20 @@ def _title(data: InterventionsData) -> str:
 def numbers(data: InterventionsData) -> list[Print]:
     """Draw all numbers of the output tokens as a table; return the lines that print those that no figure shows."""
     result = data.result
-    before, after = result.logit_differences
-    st.dataframe(
-        {
-            say("token"): [*result.labels],
-            say("most probable after"): [data.label(token) for token in result.best[1]],
-            say("compared tokens"): [" − ".join(map(data.label, pair)) for pair in result.pairs],
-            say("logit difference before"): before,
-            say("logit difference after"): after,
-            say("log-probability before (nats)"): result.effect.before,
-            say("log-probability after (nats)"): result.effect.after,
-            say("rank before"): result.ranks[0],
-            say("rank after"): result.ranks[1],
-            say("KL (nats)"): result.effect.kl,
-        },
-        hide_index=True,
+    columns = {
+        say("token"): result.labels,
+        say("most probable after"): [data.label(token) for token in result.best[1]],
+        say("compared tokens"): [" − ".join(map(data.label, pair)) for pair in result.pairs],
+        say("logit difference"): _changes(*result.logit_differences),
+        say("log-probability (nats)"): _changes(result.effect.before, result.effect.after),
+        say("rank"): _changes(*result.ranks, decimals=0),
+        say("KL (nats)"): all_rounded(result.effect.kl, 3),
+    }
+    rows = zip(*columns.values(), strict=True)
+    prose.html(
+        "<div class='hl-interventions-numbers'><table class='hl-experiment-results'><tr>{}</tr>{}</table></div>",
+        prose.each("<th>{}</th>", columns),
+        prose.each("<tr>{}</tr>", (prose.each("<td><bdi>{}</bdi></td>", row) for row in rows)),
     )
     recipe = data.result_recipe
     return [
@@ -125,6 +127,12 @@ def numbers(data: InterventionsData) -> list[Print]:
         Print(recipe.effect.before, "[token], nats"),
         Print(recipe.effect.after, "[token], nats"),
     ]
+
+
+def _changes(before: Iterable[float], after: Iterable[float], decimals: int = 3) -> list[str]:
+    """Return "before → after" for each output token."""
+    pairs = zip(all_rounded(before, decimals), all_rounded(after, decimals), strict=True)
+    return [f"{one} → {other}" for one, other in pairs]
 
 
 def heads(data: InterventionsData) -> list[Print]:
@@ -220,7 +228,10 @@ def pattern(data: InterventionsData) -> list[Print]:
     place = (view.layer, view.head)
     both = [of.patterns[view.attention][place] for of in (data.base_recipe.forced, data.result_recipe)]
     keys_of = (f"{PATTERN_KEY}-before", PATTERN_KEY)
-    for column, values, title, key in zip(columns, both, titles, keys_of, strict=True):
+    if not data.stack.enabled:  # the second pattern would be the first one again
+        with columns.pop():
+            prose.small(say(NOTHING))
+    for column, values, title, key in zip(columns, both, titles, keys_of, strict=False):
         weights = named("pattern", values)
         drawn = call(
             attention_heatmap,

@@ -27,7 +27,6 @@ VIEWS = {  # title, and what draws it and returns the lines that print its numbe
 }
 OF_OUTPUT = ("numbers", "sweep")  # these need an output token
 OF_CHANGE = ("heads", "residual")  # these show nothing without an active intervention
-NOTHING = mark("No intervention is active, so nothing changes: add one, or switch one on.")
 LOOK_FOR = mark(
     "a head with a striking pattern may change nothing when it is ablated, and the effect depends on the method. "
     "Compare resample, mean and zero ablation before you call a head important."
@@ -68,7 +67,7 @@ def interventions() -> None:
             if is_empty:
                 compared_tokens(data)  # says why there is nothing to show
             elif view in OF_CHANGE and not data.stack.enabled:
-                prose.small(say(NOTHING))
+                prose.small(say(effects.NOTHING))
             else:
                 lines = VIEWS[view][1](data)
             with above:  # decoding takes longer than the rest

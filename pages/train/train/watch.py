@@ -9,7 +9,7 @@ import streamlit as st
 from headlight.language import language, say
 from pages.components.overview import Pictures, head_overview
 from pages.explore import overviews
-from pages.shared import prose, readings, run_readings, runs
+from pages.shared import presenter, prose, readings, run_readings, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.recipe import call
@@ -74,7 +74,10 @@ def _live(name: str) -> None:
     if run.state == "failed":
         doctor.show(run)  # the cause of the failure comes first
     with st.container(key="hl-train-stage"):
-        left, right = st.columns([5, 7], gap="medium")
+        if presenter.PRESENTER.value:  # the heads come first, which are above the curves where there is one column
+            right, left = st.columns([7, 5], gap="medium")
+        else:
+            left, right = st.columns([5, 7], gap="medium")
     with left:
         _curves(run)
     with right:

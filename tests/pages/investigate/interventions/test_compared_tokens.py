@@ -12,8 +12,9 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 import transformer_core as tc
 from headlight.analysis.interventions.records import InterventionStack
+from headlight.figures.quantities import rounded
 from tests.pages.conftest import OpenApp, figures_of, shown_code, url_of, words_of
-from tests.pages.investigate.interventions.test_page import TEXT, ZERO, changes, opened, press
+from tests.pages.investigate.interventions.test_page import TEXT, ZERO, changes, opened, press, table_of
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 INDEX = 1
@@ -64,18 +65,14 @@ def test_bars_numbers_and_code_compare_the_two_tokens_that_are_chosen(open_app: 
 
     app.session_state["interventions-view"] = "numbers"
     app.run()
-    table = app.dataframe[0].value
+    table = table_of(app)
     assert table["compared tokens"][INDEX] == f"{one} − {other}"
-    assert table["logit difference before"][INDEX] == pytest.approx(difference(before, (first, third)), abs=1e-4)
-    assert table["logit difference after"][INDEX] == pytest.approx(difference(after, (first, third)), abs=1e-4)
+    both = [difference(logits, (first, third)) for logits in (before, after)]
+    assert table["logit difference"][INDEX] == " → ".join(rounded(value, 3) for value in both)
 
     names: dict[str, Any] = {}
     exec(shown_code(app), names)
-    np.testing.assert_allclose(
-        names["result"].logit_differences[:, INDEX],
-        [difference(logits, (first, third)) for logits in (before, after)],
-        atol=1e-4,
-    )
+    np.testing.assert_allclose(names["result"].logit_differences[:, INDEX], both, atol=1e-4)
 
 
 def test_the_two_tokens_change_places_and_become_the_usual_ones_again(open_app: OpenApp):
@@ -103,5 +100,5 @@ def test_a_text_without_output_tokens_says_so_once_in_place_of_the_figure(open_a
     app = opened(open_app, model="gaps", text="The cat sees the dog.", view=view, pair="1.2")
     html = words_of(app)
     assert html.count("This text has no output token to compare") == 1
-    assert "Output of the unchanged model" not in html and not app.dataframe
+    assert "Output of the unchanged model" not in html and not table_of(app)
     assert "gaps-output-tokens" not in figures_of(app)

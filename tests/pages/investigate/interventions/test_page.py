@@ -3,10 +3,12 @@
 import base64
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from headlight.analysis.interventions.records import (
 from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.analysis.interventions.sweeping import Sweep, sweep_components
+from headlight.figures.quantities import all_rounded
 from headlight.programs.checkpoint import save_compiled
 from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
@@ -105,6 +108,25 @@ def changes(app: AppTest) -> np.ndarray:
     return np.frombuffer(base64.b64decode(y["bdata"]), dtype=y["dtype"])
 
 
+def table_of(app: AppTest) -> dict[str, list[str]]:
+    """The table of the output tokens, by column; empty if there is none."""
+    lines = re.findall("<tr>(.*?)</tr>", words_of(app))
+    rows = [
+        [unescape(cell) for cell in re.findall("<t[hd]>(?:<bdi>)?(.*?)(?:</bdi>)?</t[hd]>", line)] for line in lines
+    ]
+    return {name: column for name, *column in map(list, zip(*rows, strict=True))}
+
+
+def test_without_an_active_intervention_a_sentence_is_in_place_of_what_it_would_change(open_app: OpenApp):
+    off = InterventionStack(entries=tuple(replace(entry, enabled=False) for entry in BOTH.entries))
+    for stack in (None, off):
+        for view in ("pattern", "heads", "residual"):
+            app = opened(open_app, stack, view=view)
+            shown = figures_of(app).keys()
+            assert shown == ({"en-fr-interventions-pattern-before"} if view == "pattern" else set()), view
+            assert words_of(app).count("No intervention is active") == 1 and "With the stack" not in words_of(app)
+
+
 def test_what_the_stack_changes_is_what_the_core_computes(
     open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -128,7 +150,7 @@ def test_what_the_stack_changes_is_what_the_core_computes(
         exec(shown_code(app), {})
         assert figure in figures_of(app) and str(numbers) in (printed := capsys.readouterr().out), view
         assert view != "numbers" or all(output in printed for output in outputs)
-    np.testing.assert_allclose(app.dataframe[0].value["KL (nats)"], result.effect.kl, atol=1e-5)
+    assert table_of(app)["KL (nats)"] == all_rounded(result.effect.kl, 3)
 
 
 def test_interventions_are_added_switched_off_moved_undone_and_removed(open_app: OpenApp):
@@ -337,7 +359,7 @@ def test_every_token_of_a_program_is_an_output_token(
     last = example("reverse")[0].config.n_encoder_layers - 1
     off = Ablation(component=Component(kind="head", attention="encoder", layer=last, heads=(0,)), method="zero")
     app = opened(open_app, InterventionStack(entries=(off,)), model="reverse", text="a b c d e", view="numbers")
-    assert [*app.dataframe[0].value["token"]] == [*"edcba"] and np.abs(changes(app)).min() > 1
+    assert table_of(app)["token"] == [*"edcba"] and np.abs(changes(app)).min() > 1
 
 
 @pytest.mark.usefixtures("fresh_caches")

@@ -2,6 +2,7 @@
 
 import { set, svg } from "../../../../../headlight/components/kit/elements.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
+import { leastText } from "../../../../../headlight/components/kit/theme.js";
 import { drawArrows, fillEdges } from "./flow.js";
 import { arrange } from "./layout.js";
 import { mark, point } from "./walk.js";
@@ -89,7 +90,7 @@ function drawBoxes(view, former) {
     const key = [name, kind, heads, mask].join(" "); // a box that is made of other parts is made again
     const group = groupOf(view, former, key, 3, () => makeBox(item));
     group.style.transform = `translate(${item.x}px, ${item.y}px)`;
-    fillBox(group, item);
+    fillBox(group, item, leastText(view.svg));
     describe(view, group, item.box, item);
   }
 }
@@ -104,7 +105,7 @@ function makeBox({ box, round }) {
   return node;
 }
 
-function fillBox(group, { box, width, height, round }) {
+function fillBox(group, { box, width, height, round }, least) {
   group.style.setProperty("--hue", `var(--${box.hue})`);
   const ground = group.querySelector(".ground");
   if (round) {
@@ -121,17 +122,22 @@ function fillBox(group, { box, width, height, round }) {
   title.textContent = box.title;
   sub.textContent = box.sub;
   const room = width - 14 - (box.mask ? 26 : 0);
-  for (const [text, size] of [[title, box.small ? 11.5 : 13.5], [sub, 11]]) fitText(text, room, size);
+  for (const [text, size] of [[title, box.small ? 11.5 : 13.5], [sub, 11]]) fitText(text, room, size, least);
   const x = box.mask ? -11 : 0;
   set(title, { x, y: box.sub ? -3 : 4.5 });
   set(sub, { x, y: 13 });
 }
 
-function fitText(text, room, size) {
-  // A long name is written smaller, so that it is never cut.
-  text.style.fontSize = `${size}px`;
+function fitText(text, room, size, least) {
+  // A long name is written smaller, so that it is never cut, and narrower where it would be too small.
+  text.removeAttribute("textLength");
+  const usual = Math.max(size, least);
+  text.style.fontSize = `${usual}px`;
   const length = text.getComputedTextLength?.() ?? 0;
-  if (length > room) text.style.fontSize = `${(size * room) / length}px`;
+  const fitting = (usual * room) / length;
+  if (length <= room) return;
+  text.style.fontSize = `${Math.max(fitting, least)}px`;
+  if (fitting < least) set(text, { textLength: room, lengthAdjust: "spacingAndGlyphs" });
 }
 
 function maskOf(cells) {

@@ -5,6 +5,7 @@
 
 import { PRODUCT, WEIGHTED } from "./numbers.js";
 
+export const NARROWEST = 480; // px, of the figure, which scrolls where it has less room
 export const PARTS = ["query", "rows", "foot", "full"];
 const WIDTHS = { // px: where there is no room, where it is not looked at, where it is, and where there is room left
   tokens: [60, 84, 84, 130],

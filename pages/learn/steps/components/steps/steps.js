@@ -10,7 +10,7 @@ import { say } from "../../../../../headlight/components/kit/say.js";
 import { legible, watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { describe, placeOf, strongestKey } from "./choosing.js";
 import { makePalette } from "./colors.js";
-import { heights, makeColumns } from "./columns.js";
+import { heights, makeColumns, NARROWEST } from "./columns.js";
 import { makeLens, showLens } from "./lens.js";
 import { linkStages } from "./links.js";
 import { makeOfQuery, readSteps, shownCell } from "./numbers.js";
@@ -63,6 +63,7 @@ function makeView(root) {
   view.labels = element("div", "labels");
   view.tip = element("div", "tip");
   view.tip.hidden = true;
+  view.canvas.style.minWidth = `${NARROWEST}px`;
   view.figure.append(view.canvas, view.labels, view.tip);
   root.append(makePlayer(view), makeStage(view), makeQueries(view), view.figure, makeLens(view));
   view.theme = watchTheme(root, () => {
@@ -104,7 +105,7 @@ function measure(view) {
   if (!clientWidth) return false;
   view.font = getComputedStyle(view.root).fontFamily;
   view.sizes = { name: legible(view.root, 12), number: legible(view.root, 11) }; // px, of what is written on the figure
-  Object.assign(view, { width: clientWidth, layouts: null });
+  Object.assign(view, { width: Math.max(clientWidth, NARROWEST), layouts: null });
   return true;
 }
 
