@@ -75,7 +75,11 @@ function listen(view) {
       announce(view.says.textContent);
     },
   });
-  root.addEventListener("keydown", ({ key }) => key === "Escape" && kept(view) && choose(view, { query: null, key: null }));
+  root.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !kept(view)) return;
+    choose(view, { query: null, key: null });
+    event.preventDefault(); // it is done: nothing around the lines closes as well
+  });
   scroller.addEventListener("scroll", () => paint(view));
   new ResizeObserver(() => fit(view)).observe(scroller);
 }

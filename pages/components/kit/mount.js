@@ -58,8 +58,12 @@ function cleanUp(root) {
   delete root.view;
 }
 
-/** @param {URL} url */
-async function load(url) {
+/**
+ * A style sheet, for a shadow root.
+ *
+ * @param {URL} url
+ */
+export async function load(url) {
   const answer = await fetch(url);
   if (!answer.ok) throw new Error(`${url} cannot be read: ${answer.status}`);
   return new CSSStyleSheet().replace(await answer.text());

@@ -11,7 +11,7 @@ import numpy as np
 
 from headlight.analysis.stage.panels import Lane, Panel, Zoom
 from headlight.figures import DARK, LIGHT, Theme, isolate
-from headlight.figures.theme import KEY, NOT_FINITE, QUERY, VALUE
+from headlight.figures.theme import KEY, NOT_FINITE, QUERY, VALUE, category_hues
 from headlight.language import say
 from pages.components.mounting import component, packed
 from pages.components.sampling import distribution_payload, sampling_payload
@@ -72,6 +72,7 @@ def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], No
         "architecture": say(data.card.kind),
         "crumbs": [{"zoom": str(one), "title": title_of(one)} for one in zoom.path],
         "lanes": of_lanes,
+        "headHues": category_hues(data.card.config.n_heads),
         "isParallel": data.card.config.parallel_residual,
         "sides": {
             name: {

@@ -188,9 +188,10 @@ export function repaint(view) {
       item.classList.toggle("next", isNext);
       item.classList.toggle("current", side === header.generating && row === current);
       item.classList.toggle("generated", isGenerating && row >= header.nGiven);
-      item.classList.toggle("pointed", view.pointed?.side === side && view.pointed.row === row);
+      item.classList.toggle("pointed", [view.pointed, view.pointed?.key].some((one) => one?.side === side && one.row === row));
     }
   }
+  view.drawLines?.();
 }
 
 function paint(view, picture) {
@@ -211,6 +212,15 @@ function paint(view, picture) {
   const current = view.header.rows[view.header.isFilling ? 0 : view.at];
   if (panel.rows === view.header.generating && current !== undefined) frame(view, brush, current, picture, 1.5);
   if (view.pointed?.side === panel.rows) frame(view, brush, view.pointed.row, picture, 1);
+  if (panel.columns && view.pointed?.key?.side === panel.columns) underline(view, brush, view.pointed.key.row, picture);
+}
+
+function underline({ palette }, brush, column, { columns, width, height }) {
+  // Marks a key at both ends of its column.
+  const ratio = window.devicePixelRatio || 1;
+  const step = (width * ratio) / columns;
+  brush.fillStyle = palette.accent;
+  for (const y of [0, (height - 2) * ratio]) brush.fillRect(column * step, y, Math.max(step, ratio), 2 * ratio);
 }
 
 function divide({ palette }, { nHeads }, brush, width, height) {

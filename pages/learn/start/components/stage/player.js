@@ -117,7 +117,7 @@ export function pause(view) {
 export function pressed(view, event) {
   // Whether a key went along the tokens.
   const { key, target } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || target.closest(".prediction, .open, .crumb")) return false;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest(".prediction, .open, .crumb, .lined")) return false;
   if (key === " " && !target.closest("button")) toggle(view);
   else if (key === "ArrowRight") forward(view);
   else if (key === "ArrowLeft") go(view, view.at - 1);

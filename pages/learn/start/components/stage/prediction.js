@@ -40,10 +40,10 @@ function makeDecoding(view) {
   // Whether the next token is the most probable one, or drawn from the distribution.
   const box = element("div", "decoding");
   box.setAttribute("role", "radiogroup");
-  box.setAttribute("aria-label", say("How the next token is chosen"));
+  box.setAttribute("aria-label", say("How the token is chosen"));
   const choices = [
-    ["greedy", say("Most probable (greedy)"), say("Greedy decoding: the most probable token comes next, at every temperature.")],
-    ["sampling", say("Drawn (sampling)"), say("Sampling: the next token is drawn from the distribution with these settings.")],
+    ["greedy", say("Most probable (greedy)"), say("Greedy decoding: always the most probable token, at every temperature.")],
+    ["sampling", say("Drawn (sampling)"), say("Sampling: a token drawn from the distribution with these settings.")],
   ];
   const radios = choices.map(([value, title, help]) => {
     const label = element("label", "choice");

@@ -11,18 +11,16 @@ import { inLines, rove } from "../../../../../headlight/components/kit/roving.js
 import { say } from "../../../../../headlight/components/kit/say.js";
 import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
 import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
-import { cellAt } from "./layout.js";
-import { makeLanes, nShown, repaint } from "./panels.js";
+import { makeLanes, repaint } from "./panels.js";
 import { fillPlayer, makePlayer, pause, pressed } from "./player.js";
+import { makePointing, point } from "./pointing.js";
 import { inWords, makePrediction, showPrediction } from "./prediction.js";
 import { arrive, leaveFor } from "./travel.js";
-import { wordsOf } from "./words.js";
-
-const HINT = say("Point at a cell to see its value. Click a block or a head to zoom in; Escape zooms out.");
 
 export default await mount(import.meta.url, {
   styles: [
     "../../../../../headlight/components/kit/play_buttons.css",
+    "../../../../../headlight/components/kit/tip.css",
     "../../../../components/sampling/sliders.css",
     "./stage.css",
     "./panels.css",
@@ -45,14 +43,13 @@ function makeView(root) {
   view.crumbs = element("nav", "crumbs");
   view.crumbs.setAttribute("aria-label", say("Zoom level"));
   view.architecture = element("span", "architecture");
-  view.top.append(view.crumbs, view.architecture, makePlayer(view));
+  makeLined(view);
+  view.top.append(view.crumbs, view.architecture, view.asLines, makePlayer(view));
   view.body = element("div", "body");
   view.lanes = element("div", "lanes");
   view.prediction = makePrediction(view);
-  view.body.append(view.lanes, view.prediction.box);
-  view.says = element("p", "says", HINT);
-  view.says.setAttribute("aria-hidden", "true");
-  root.append(view.top, view.body, view.says);
+  view.body.append(view.lanes, view.lined, view.prediction.box);
+  root.append(view.top, view.body, ...makePointing(view));
   listen(view);
   return view;
 }
@@ -65,13 +62,11 @@ function listen(view) {
     next: (key, item) => inLines(key, item, [...lanes.querySelectorAll(".open")]),
     onChoose: (item) => zoomTo(view, item.dataset.zoom, item),
   });
-  lanes.addEventListener("pointermove", (event) => point(view, event));
-  lanes.addEventListener("pointerleave", () => point(view, null));
   root.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && view.header.crumbs.length > 1) zoomTo(view, view.header.crumbs.at(-2).zoom, null);
-    else if (!pressed(view, event)) return;
-    event.preventDefault();
+    if (!event.defaultPrevented && (event.key === "Escape" ? isLeft(view) : pressed(view, event))) event.preventDefault();
   });
+  const escaped = (event) => event.key === "Escape" && !event.defaultPrevented && isFree(event.target) && isLeft(view);
+  document.addEventListener("keydown", escaped, { signal: leaving(root) });
   new ResizeObserver(() => {
     const width = Math.round(root.clientWidth);
     if (!view.header || width === view.width) return;
@@ -80,6 +75,46 @@ function listen(view) {
   }).observe(root);
   const resized = () => view.header && keepFocus(view, () => layOut(view));
   window.addEventListener("resize", resized, { signal: leaving(root) });
+}
+
+function isFree(target) {
+  // Whether no part of the page beside the stage has a use for Escape.
+  const used = 'input, textarea, select, [contenteditable], [role="combobox"]';
+  const open = '[data-baseweb="popover"], [role="dialog"], [role="listbox"], [role="menu"]';
+  return !(target instanceof Element && target.closest(`${used}, ${open}`)) && !document.querySelector(open);
+}
+
+function isLeft(view) {
+  // Closes what is open, else zooms out; returns whether there was something to leave.
+  const { crumbs } = view.header;
+  if (view.isLined) showAsLines(view, false);
+  else if (crumbs.length > 1) zoomTo(view, crumbs.at(-2).zoom, null);
+  else return false;
+  return true;
+}
+
+function makeLined(view) {
+  // The button that shows patterns as lines, and their place.
+  view.asLines = element("button", "as-lines", say("Show as lines"));
+  view.asLines.type = "button";
+  view.asLines.addEventListener("click", () => showAsLines(view, !view.isLined));
+  view.lined = element("div", "lined");
+  view.isLined = false;
+}
+
+async function showAsLines(view, isLined) {
+  const { height } = view.lanes.getBoundingClientRect();
+  view.isLined = isLined;
+  if (isLined && !view.lines) {
+    const { linesIn } = await import("./as_lines.js");
+    view.lines ??= linesIn(view, view.lined);
+  }
+  view.drawLines = view.isLined ? () => view.lines(height) : null;
+  view.asLines.setAttribute("aria-pressed", String(view.isLined));
+  view.lanes.hidden = view.isLined;
+  view.says.classList.toggle("away", view.isLined);
+  view.lined.hidden = !view.isLined;
+  repaint(view);
 }
 
 function update(view, data, send) {
@@ -93,13 +128,15 @@ function update(view, data, send) {
   }
   for (const distribution of header.distributions) distribution.scores = take(header.nTokens);
   const former = view.header;
-  Object.assign(view, { header, send, width: Math.round(view.root.clientWidth) });
+  Object.assign(view, { header, send, pointed: null, width: Math.round(view.root.clientWidth) });
   view.zoom.hear(header.zoom);
   if (view.step.hear(header.step)) view.at = header.step.value;
   view.at = Math.min(view.at, Math.max(header.rows.length - 1, 0));
   view.held = inWords(header.sampling.value);
   if (view.settings.hear(header.sampling)) view.sampling = header.sampling.value;
   if (view.decoded.hear(header.decoding)) view.decoding = header.decoding.value;
+  view.asLines.hidden = header.level !== "attention";
+  if (former?.zoom.value !== header.zoom.value) showAsLines(view, false);
   keepFocus(view, () => {
     fillCrumbs(view);
     layOut(view);
@@ -144,32 +181,7 @@ function fillCrumbs(view) {
 
 function zoomTo(view, zoom, from) {
   pause(view);
+  point(view, null);
   leaveFor(view, from);
   view.zoom.tell(zoom);
-}
-
-function point(view, event) {
-  const canvas = event?.target instanceof Element ? event.target.closest("canvas") ?? event.target.querySelector?.(":scope > canvas") : null;
-  const item = event?.target instanceof Element ? event.target.closest(".token") : null;
-  /** @type {{side: string, row: number} | null} */
-  let pointed = null;
-  let words = HINT;
-  if (canvas) {
-    const { panel, head, quantity, rows, columns } = canvas.picture;
-    const box = canvas.getBoundingClientRect();
-    const at = cellAt({ x: event.clientX - box.left, y: event.clientY - box.top }, box, { rows, columns });
-    const isShown = at.row < nShown(view, panel.rows) && (!panel.columns || at.column < nShown(view, panel.columns));
-    if (isShown) {
-      pointed = { side: panel.rows, row: at.row };
-      words = wordsOf(panel, view.header.sides, { head, ...at }, quantity.values[at.row * columns + at.column]);
-    }
-  } else if (item) {
-    const strip = view.strips.find(({ tokens }) => tokens.contains(item));
-    pointed = { side: strip.side, row: Number(item.dataset.row) };
-    words = item.title;
-  }
-  view.says.textContent = words;
-  if (pointed?.side === view.pointed?.side && pointed?.row === view.pointed?.row) return;
-  view.pointed = pointed;
-  repaint(view);
 }

@@ -29,3 +29,20 @@ export function wordsOf(panel, sides, { head = 0, row, column }, value) {
   }
   return say("{title}, token {token}, dimension {dimension}: {value}", { ...place, dimension: panel.ids?.[column] ?? column });
 }
+
+/**
+ * The query, the key and the weight of a pattern's cell, each on a line.
+ *
+ * @param {Panel} panel
+ * @param {Record<string, {labels: string[]}>} sides
+ * @param {{head?: number | null, row: number, column: number}} at
+ * @param {number} value
+ */
+export function weightInWords(panel, sides, { head = 0, row, column }, value) {
+  const named = { head: head ?? 0 };
+  return [
+    say("Query {token}", { token: token(sides[panel.rows].labels, row) }),
+    say("Key {token}", { token: token(sides[panel.columns].labels, column) }),
+    value === -Infinity ? say("Head {head}: masked", named) : say("Head {head}: weight {weight}", { ...named, weight: short(value) }),
+  ];
+}

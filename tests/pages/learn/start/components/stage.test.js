@@ -98,6 +98,58 @@ test("the part under the pointer is described in words, and its row is marked on
   assert.equal(stage.findAll(".token.pointed").length, 0);
 });
 
+test("a pattern says at the pointer which query and key a weight belongs to, and marks both tokens", () => {
+  const stage = stageOf({ level: "attention", step: 3 });
+  const canvas = stage.find(".map canvas");
+  const { width, height, quantity } = canvas.picture;
+  place(canvas, { width, height });
+  point(canvas, "pointermove", { clientX: (1.5 * width) / 3, clientY: (2.5 * height) / 4 });
+  const lines = () => [...stage.find(".tip").children].map(({ textContent }) => textContent);
+  assert.deepEqual(lines(), ["Query 2 “chat”", "Key 1 “cat”", `Head 0: weight ${quantity.values[2 * 3 + 1].toFixed(2)}`]);
+  assert.deepEqual(new Set(stage.findAll(".token.pointed .label").map(({ textContent }) => textContent)), new Set(["chat", "cat"]));
+  press(stage.root, "Escape");
+  assert.equal(stage.findAll(".token.pointed").length, 0);
+});
+
+test("an attention’s patterns become lines on demand, and Escape closes them before it zooms out", async () => {
+  const stage = stageOf({ level: "attention", step: 1 });
+  const zooms = () => stage.told.filter(([name]) => name === "zoom").length;
+  stage.find(".as-lines").click();
+  await import("../../../../../pages/learn/start/components/stage/as_lines.js");
+  await new Promise(setImmediate);
+  const drawn = () => stage.find(".lined").shadowRoot;
+  const words = (side) => [...drawn().querySelectorAll(`.column.${side} .word`)].map(({ textContent }) => textContent);
+  assert.deepEqual([words("query"), words("key")], [["<bos>", "le"], SIDES.source.labels]);
+  assert.equal(drawn().querySelectorAll(".item").length, 2); // a color for each head
+  stage.find(".as-lines").focus();
+  press(stage.find(".as-lines"), "Escape");
+  assert.deepEqual([stage.find(".lined").hidden, stage.find(".lanes").hidden, zooms()], [true, false, 0]);
+  press(stage.find(".as-lines"), "Escape");
+  assert.deepEqual([last(stage, "zoom").value, zooms()], ["decoder.0", 1]);
+});
+
+test("Escape zooms out wherever the focus is, unless something else on the page has a use for it", () => {
+  const stage = stageOf({ level: "block" });
+  const zooms = () => stage.told.filter(([name]) => name === "zoom").length;
+  const field = document.body.appendChild(document.createElement("input"));
+  press(field, "Escape");
+  field.remove();
+  const open = document.body.appendChild(document.createElement("div"));
+  open.setAttribute("role", "dialog");
+  press(document.body, "Escape");
+  open.remove();
+  assert.equal(zooms(), 0);
+  press(document.body, "Escape");
+  assert.deepEqual([zooms(), last(stage, "zoom").value], [1, ""]);
+});
+
+test("of a masked model the player and the prediction speak of blanks", () => {
+  const stage = stageOf({ lanes: overview("encoder"), isFilling: true, step: 0 });
+  const words = stage.root.textContent + stage.findAll("[aria-label], [title]").map((one) => one.ariaLabel + one.title).join();
+  assert.match(stage.find(".place").textContent, /0 filled; most certain: “t0”/);
+  assert.doesNotMatch(words, /[Nn]ext token|generate/i);
+});
+
 test("a slider changes the bars at once, and the server hears of it at its release", () => {
   const stage = stageOf();
   const shares = () => stage.findAll(".bar").map((bar) => bar.querySelector(".share").textContent);
