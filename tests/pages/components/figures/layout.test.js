@@ -31,6 +31,18 @@ test("labels of columns become smaller as long as they are legible, then slant, 
   assert.deepEqual(form(fitted(10, 4, 10 * 9)), [7, -90]);
 });
 
+test("where no text may be small, labels turn, and give way to numbers of that size, rather than become smaller", () => {
+  const meta = { leastText: 14 };
+  assert.deepEqual(form(fitted(10, 4, 10 * 32, {}, { meta })), [14, 0]);
+  assert.deepEqual(form(fitted(10, 4, 10 * 23.9, {}, { meta })), [14, -45]);
+  const { tickfont, ticktext } = fitted(10, 4, 10 * 9, {}, { meta });
+  assert.ok(tickfont.size === 14 && ticktext.length < 10);
+  assert.deepEqual(titleForm({ text: "a title in two lines" }, 110, 14), { lines: ["a title in", "two lines"], size: 14 });
+  const figure = { data: [{ mode: "text" }], layout: { meta: { ...meta, textFromWidth: 100 } } };
+  dropTightTexts(figure, 110);
+  assert.equal(figure.data.length, 0);
+});
+
 test("labels of rows do not turn", () => {
   assert.deepEqual(form(fitted(10, 40, 10 * 10, {}, { name: "yaxis" })), [8, undefined]);
 });

@@ -5,6 +5,7 @@ export const GAP = 8; // between panels, where the arrow is
 export const MAP_GAP = 3; // between the maps of heads
 export const BAND = 16; // between names and pictures, where the residual stream is drawn
 const NAMED = 44; // the least width that maps take, for their name
+const NAME = 9.6; // px, the size of names that all these widths are for; larger ones take more
 const FRAME = 12; // what the frame of a block adds to the width
 const EDGES = 10; // of a strip
 const ROW = { overview: [10, 22], block: [12, 24], attention: [14, 26] }; // least and most height
@@ -26,10 +27,11 @@ export const tokensWidth = (isNarrow) => (isNarrow ? 68 : 92);
  * @param {string} level
  * @param {number} n - rows
  * @param {number} height - that the lane has
+ * @param {number} [leastText] - px, that no token is smaller than
  */
-export function rowHeight(level, n, height) {
+export function rowHeight(level, n, height, leastText = 0) {
   const [least, most] = ROW[level];
-  return Math.max(least, Math.min(most, Math.floor(height / n)));
+  return Math.max(least, leastText + 1, Math.min(most, Math.floor(height / n)));
 }
 
 /**
@@ -43,8 +45,9 @@ export function rowHeight(level, n, height) {
  * @param {number} of.height - of the panel
  * @param {number} [of.scale] - of the maps, where there is too little room for all panels
  * @param {boolean} [of.isTight]
+ * @param {number} [of.larger] - how much larger names are than usual
  */
-export function mapsOf({ level, nHeads, nQueries, nKeys, height, scale = 1, isTight = false }) {
+export function mapsOf({ level, nHeads, nQueries, nKeys, height, scale = 1, isTight = false, larger = 1 }) {
   const least = isTight ? TIGHT.map : MAP[level];
   let columns = level === "attention" ? Math.ceil(Math.sqrt(nHeads)) : 1;
   const side = (n) => {
@@ -56,7 +59,7 @@ export function mapsOf({ level, nHeads, nQueries, nKeys, height, scale = 1, isTi
   const square = Math.floor(Math.min(whole, Math.max(whole * scale, least)));
   const mapHeight = Math.min(whole, STRETCH * square);
   const mapWidth = Math.max(8, Math.round((square * nKeys) / nQueries));
-  const named = isTight ? TIGHT.named : NAMED;
+  const named = Math.round(larger * (isTight ? TIGHT.named : NAMED));
   return { columns, mapHeight, mapWidth, width: Math.max(named, columns * mapWidth + (columns - 1) * MAP_GAP) };
 }
 
@@ -69,22 +72,24 @@ export function mapsOf({ level, nHeads, nQueries, nKeys, height, scale = 1, isTi
  * @param {number} room.width
  * @param {number} room.height
  * @param {Record<string, number>} room.counts - of the tokens of each side
+ * @param {number} [room.leastText] - px, that no text is smaller than
  */
 export function fitted(lane, room) {
   const usual = measure(lane, room, room.width < NARROW, false);
   return usual.total <= room.width ? usual : measure(lane, room, true, true);
 }
 
-function measure({ panels }, { level, width, height, counts }, isNarrow, isTight) {
-  const row = rowHeight(level, Math.max(...panels.map(({ rows }) => counts[rows])), height);
-  const [usual, most] = VECTOR[level];
-  const least = isTight ? TIGHT.vector[level] : usual;
+function measure({ panels }, { level, width, height, counts, leastText = 0 }, isNarrow, isTight) {
+  const row = rowHeight(level, Math.max(...panels.map(({ rows }) => counts[rows])), height, leastText);
+  const larger = Math.max(1, leastText / NAME);
+  const [usual, most] = VECTOR[level].map((px) => Math.round(larger * px));
+  const least = isTight ? Math.round(larger * TIGHT.vector[level]) : usual;
   const groups = new Set(panels.map(({ group }) => group).filter(Boolean));
   const nLists = panels.filter(({ rows }, i) => rows !== panels[i - 1]?.rows).length;
   const around = GAP * (panels.length + nLists - 1) + FRAME * groups.size + tokensWidth(isNarrow) * nLists + EDGES;
   const mapOf = (panel, scale = 1) => {
     const [nHeads, nQueries, nKeys] = panel.size;
-    return mapsOf({ level, nHeads, nQueries, nKeys, height: row * nQueries, scale, isTight });
+    return mapsOf({ level, nHeads, nQueries, nKeys, height: row * nQueries, scale, isTight, larger });
   };
   const leastOf = ({ group }) => (groups.size && !group ? usual : least); // outside of blocks, names are longer
   const maps = panels.filter(({ shape }) => shape === "heads");

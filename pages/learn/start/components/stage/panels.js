@@ -3,6 +3,7 @@
 import { brushOf } from "../../../../../headlight/components/kit/canvas.js";
 import { element } from "../../../../../headlight/components/kit/elements.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
+import { leastText } from "../../../../../headlight/components/kit/theme.js";
 import { makePalette, pictureOf } from "../../../steps/components/steps/colors.js";
 import { drawFlows } from "./flows.js";
 import { BAND, fitted, tokensWidth } from "./layout.js";
@@ -22,7 +23,7 @@ export function makeLanes(view) {
     section.dataset.stack = lane.stack;
     section.setAttribute("aria-label", lane.title);
     if (header.lanes.length > 1) section.append(element("h3", "stack", lane.title));
-    const { row, sizes, isNarrow } = fitted(lane, { ...room, level: header.level, counts });
+    const { row, sizes, isNarrow } = fitted(lane, { ...room, level: header.level, counts, leastText: leastText(view.root) });
     const strip = element("div", "strip");
     strip.style.setProperty("--row", `${row}px`);
     strip.style.setProperty("--tokens", `${tokensWidth(isNarrow)}px`);
