@@ -164,7 +164,10 @@ class _Weights:
         layout, tokenizer = self._layout, self._tokenizer
         spaces, d_heads = layout.subspaces, [1]
         for step in (step for steps in layout.heads for step in steps):
-            n_values = spaces[step.values].size if isinstance(step, Aggregate) else 1
+            n_values = 1
+            if isinstance(step, Aggregate):
+                space = spaces[step.values]
+                n_values = space.size + (not space.is_numerical and step.default not in space.values)
             d_heads.append(max(spaces[step.selector.keys].size + 1, n_values))
         is_causal = self._origin.program.is_causal
         return ModelConfig(

@@ -1,7 +1,6 @@
 """Build: can I write the paper's attention myself, line by line?"""
 
-from pages.learn.build.view_fields import FIELDS
-from pages.learn.steps.view_fields import usual_head
+from pages.learn.build.view_fields import FIELDS, usual_head
 from pages.shared.page import Page
 from transformer_core.errors import mark
 

@@ -135,7 +135,8 @@ def _names(spaces: "list[Subspace]") -> str:
 
 def _mistake(data: ProgramsData) -> None:
     source, mistake = data.line.source, str(view_fields.MISTAKE.value)
-    offered = mutations(source)
+    equivalents = view_fields.EXAMPLES[view_fields.PROGRAM.value].equivalents
+    offered = [line for line in mutations(source) if line not in equivalents]
     own = [mistake] if mistake and mistake not in offered else []
     with st.container(key="hl-programs-mistake", horizontal=True, vertical_alignment="bottom", gap="small"):
         view_fields.MISTAKE.selectbox(

@@ -13,13 +13,16 @@ class Example:
     title: str  # marked
     about: str  # marked: the meaning of its output at each token
     inputs: tuple[str, ...]  # the second has as many tokens as the first
+    equivalents: tuple[str, ...] = ()  # lines with a mistake that computes the same, on any input
 
 
+_OPPOSITE_KEYS = "reversed = aggregate(select(opposite, indices, lambda key, query: key == query), tokens)"
 EXAMPLES = {  # by the names of `hl.programs.EXAMPLES`
     "reverse": Example(
         title=mark("Reverse"),
         about=mark("Each token is replaced by the one at the opposite position."),
         inputs=("a b c d e", "e a c b d", "d d a", "b c e a"),
+        equivalents=(_OPPOSITE_KEYS,),
     ),
     "sort": Example(
         title=mark("Sort"),
@@ -63,8 +66,8 @@ EXAMPLES = {  # by the names of `hl.programs.EXAMPLES`
     ),
     "majority": Example(
         title=mark("Majority"),
-        about=mark("Whether more than half of the tokens are “a”."),
-        inputs=("a b a a b", "b b a b a", "a a b", "b a b b a a"),
+        about=mark("Whether more than half of the tokens up to here are “a”."),
+        inputs=("b a a b a", "b b a b a", "a a b", "b a b b a a"),
     ),
     "induction": Example(
         title=mark("Induction"),
@@ -100,11 +103,12 @@ EXAMPLES = {  # by the names of `hl.programs.EXAMPLES`
         title=mark("Palindrome"),
         about=mark("Whether the input reads the same from both ends."),
         inputs=("a b c b a", "a b c a b", "d e e d", "c a d c"),
+        equivalents=(_OPPOSITE_KEYS,),
     ),
     "addition": Example(
         title=mark("Addition"),
         about=mark("The sum of two numbers of equal length, lowest digit first: 25 + 17 is written 5 2 + 7 1."),
-        inputs=("5 2 + 7 1", "3 4 + 4 8", "9 + 8", "1 2 0 + 9 9 1"),
+        inputs=("5 2 4 + 5 7 3", "3 4 8 + 4 8 1", "9 + 8", "1 2 0 + 9 9 1"),
     ),
 }
 

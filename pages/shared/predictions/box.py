@@ -51,8 +51,8 @@ def ask(edit: PredictedEdit | None, *, waiting: str = "") -> bool:
         if prediction is None:
             prose.small(say(SKIPPED))
         else:
-            text = say_message(verdict(edit, prediction))
-            prose.html("<p class='hl-predict-verdict' data-right='{}'>{}</p>", prediction.is_right, text)
+            sign, text = "✓" if prediction.is_right else "✗", say_message(verdict(edit, prediction))
+            prose.html("<p class='hl-predict-verdict' data-right='{}'>{} {}</p>", prediction.is_right, sign, text)
     return True
 
 

@@ -12,6 +12,7 @@ from headlight.language import localized
 from transformer_core.errors import Message
 
 NEGLIGIBLE = 0.01  # largest change of probability at which an output counts as unchanged
+TIE = 0.005  # changes nearer to each other than this count as equal, as with two decimals they look
 LOWEST, HIGHEST = 0, 100  # range of the confidence, in percent
 MOST_OUTPUTS = 10_000  # in a prediction that is read back
 
@@ -76,8 +77,8 @@ class Prediction:
 def judge(edit: PredictedEdit, guess: int | None, probability: float | None, confidence: int) -> Prediction:
     """Return a prediction with its outcome.
 
-    It is correct if the named output changes as much as any and by more than `NEGLIGIBLE`, or if none was named and
-    none does.
+    It is correct if the named output changes as much as any, up to `TIE`, and one by more than `NEGLIGIBLE`, or if
+    none was named and none does.
 
     Args:
         edit: with the probabilities before and after it.
@@ -91,7 +92,7 @@ def judge(edit: PredictedEdit, guess: int | None, probability: float | None, con
         )
     assert probability is not None, "a named output has a predicted probability"
     sizes = np.abs(edit.changes)
-    is_right = edit.changes_something and bool(sizes[guess] == sizes.max())
+    is_right = edit.changes_something and bool(sizes[guess] > sizes.max() - TIE)
     error = probability - float(edit.after[guess])
     return Prediction(guess=guess, probability=probability, confidence=confidence, is_right=is_right, error=error)
 

@@ -81,6 +81,17 @@ def test_what_is_not_defined_is_none_and_goes_on_as_a_value():
         assert tokenizer.tokens(model(ids)[0].argmax(-1))[1:] == ["True", "False"]
 
 
+def test_a_default_that_is_no_value_has_room_in_a_head_with_few_keys():
+    source = """
+    is_a = map(lambda token: token == "a", tokens)
+    of_others = aggregate(select(is_a, is_a, lambda key, query: key and not query), tokens, "?")
+    """
+    model, tokenizer = compile_program(Program(source=source))
+    with torch.inference_mode():
+        best = model(torch.tensor([tokenizer.encode_for("b a e", "encoder_only")]))[0].argmax(-1)
+    assert tokenizer.tokens(best[1:-1]) == ["a", "?", "a"]
+
+
 def test_a_number_beside_categories():
     source = """
     is_a = numerical(map(lambda token: token == "a", tokens))

@@ -29,7 +29,7 @@ EXPECTED: dict[str, Callable[[list[str]], list[str]]] = {
     "reverse": lambda x: x[::-1],
     "histogram": lambda x: [str(x.count(token)) for token in x],
     "shift": lambda x: ["_", *x[:-1]],
-    "majority": lambda x: ["yes" if 2 * x.count("a") > len(x) else "no"] * len(x),
+    "majority": lambda x: ["yes" if 2 * x[: i + 1].count("a") > i + 1 else "no" for i in range(len(x))],
     "fraction_previous": lambda x: [_fraction(x[: i + 1].count("a"), i + 1) for i in range(len(x))],
 }
 

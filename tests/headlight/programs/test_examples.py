@@ -57,7 +57,7 @@ EXPECTED: dict[str, Callable[[Tokens], list[Any]]] = {
     "shift": lambda x: ["_", *x[:-1]],
     "rotate": lambda x: [*x[1:], x[0]],
     "fraction_previous": lambda x: [Fraction(x[: i + 1].count("a"), i + 1) for i in range(len(x))],
-    "majority": lambda x: ["yes" if 2 * x.count("a") > len(x) else "no"] * len(x),
+    "majority": lambda x: ["yes" if 2 * x[: i + 1].count("a") > i + 1 else "no" for i in range(len(x))],
     "induction": induction,
     "first_occurrence": lambda x: ["seen" if token in x[:i] else "new" for i, token in enumerate(x)],
     "distinct": lambda x: [len(set(x[: i + 1])) for i in range(len(x))],

@@ -61,8 +61,8 @@ def test_right_is_the_output_that_changes_most_and_that_is_said(
         say_message(message)  # all values have their places
 
 
-def test_each_of_several_that_change_equally_is_right():
-    result = PredictedEdit(of="x", labels=LABELS, before=np.full(4, 0.5), after=np.array([0.25, 0.75, 0.5, 0.5]))
+def test_each_of_several_that_change_equally_as_far_as_one_can_see_is_right():
+    result = PredictedEdit(of="x", labels=LABELS, before=np.full(4, 0.5), after=np.array([0.25, 0.747, 0.5, 0.5]))
     assert [judge(result, guess, 0.5, 50).is_right for guess in range(4)] == [True, True, False, False]
 
 

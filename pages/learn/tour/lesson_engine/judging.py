@@ -164,7 +164,8 @@ def _ties(request: Asked, evidence: Evidence) -> Iterator[str]:
         case ast.Call(ast.Name("argmax" | "argmin" as name), [of]):
             values = evidence.answer(of)
             if isinstance(values, Values) and len(values.axes) == 1:
-                distance = np.abs(values.array - (values.array.max() if name == "argmax" else values.array.min()))
+                array = values.array.astype(np.float64)
+                distance = np.abs(array - (array.max() if name == "argmax" else array.min()))
                 yield from np.array(values.axes[0].shown)[distance < _TIE].tolist()
 
 

@@ -1,5 +1,6 @@
 """The verdict on a line, the figure of its result, the program of twelve lines, and the code of a step."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,10 @@ import torch
 
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack
 from headlight.analysis.interventions.stacks import to_json
-from pages.learn.build import results
+from pages.learn.build import results, view_fields
 from pages.learn.build.data import BuildData, code
 from pages.learn.build.engine.judging import LargestDifference
+from pages.shared.models import ModelCard
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.build.conftest import Look
 
@@ -125,3 +127,9 @@ def test_lines_are_compared_with_the_model_as_it_is_whatever_interventions_act(l
 
 def test_numbers_are_written_with_four_digits():
     assert [*map(results.written, (-1.23456, float("-inf"), float("nan")))] == ["−1.235", "−∞", "NaN"]
+
+
+@pytest.mark.parametrize("model", ["en-fr", "stories"])
+def test_the_page_opens_on_a_head_whose_mask_hides_keys(look: Look, cards: Mapping[str, ModelCard], model: str):
+    data = look(model, **view_fields.usual_head(cards[model])._asdict())
+    assert not np.asarray(data.bench.given(5)["mask"]).all()

@@ -1,6 +1,8 @@
 """The Programs page: programs, their lines and inputs, mistakes, own programs, and models that are saved."""
 
 import json
+from contextlib import suppress
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,14 @@ from streamlit.testing.v1 import AppTest
 
 import headlight as hl
 from headlight.programs.checkpoint import load_compiled
+from headlight.programs.interpreter import trace
+from headlight.programs.mutations import mutations
 from pages.learn.programs import view_fields
 from pages.learn.programs.view_fields import EXAMPLES
 from tests.pages.conftest import OpenApp, component, shown_code, url_of, values_of, words_of
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.experiment_pages import figures
+from transformer_core.errors import ProgramError
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 TWO_BACK = "previous = aggregate(select(indices, indices, lambda key, query: key == query - 2), tokens)"
@@ -70,6 +75,21 @@ def test_a_mistake_changes_pattern_and_output_beside_those_as_written(open_app: 
     assert outputs(app)["output of program and model"] == hl.programs.run(changed, tokens)
     assert outputs(app)["output without the mistake"] == hl.programs.run(hl.programs.EXAMPLES["induction"], tokens)
     assert [row["isMistaken"] for row in table(app)["rows"]] == [True, False]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_mistake_that_is_offered_changes_something_on_the_first_input(name: str):
+    """It changes a value or the keys of a line; the others, which compute the same, are those not offered."""
+    program, tokens = hl.programs.EXAMPLES[name], EXAMPLES[name].inputs[0].split()
+    usual, same = sorted(map(repr, trace(program, tokens).values())), []
+    for number, line in program.lines.items():
+        for mistake in mutations(line):
+            lines = program.source.splitlines()
+            lines[number - 1] = mistake
+            with suppress(ProgramError):
+                if sorted(map(repr, trace(replace(program, source="\n".join(lines)), tokens).values())) == usual:
+                    same.append(mistake)
+    assert same == [*EXAMPLES[name].equivalents]
 
 
 def test_a_mistake_that_changes_nothing_on_the_input_is_called_so(open_app: OpenApp):

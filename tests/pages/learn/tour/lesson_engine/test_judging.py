@@ -36,6 +36,9 @@ def question(text: str) -> Question:
         ("answer: d_head\nwithin: 0.5\nchoice: 40\nchoice: 32.5", "32.5", True, "32.5"),
         ("answer: d_head", "many", False, "32"),
         ('tokens: source\nanswer: argmax(pattern[cross, 1, 0].at(writing="chat"))', "cat", True, "cat"),
+        ('tokens: target\nanswer: argmax(mask[decoder].at(query="chat"))', "le", True, "le"),  # as good as <bos>
+        ('tokens: target\nanswer: argmax(mask[decoder].at(query="chat"))', "voit", False, "<bos>"),
+        ("answer: log(6)\nwithin: 0.01", "1.79", True, "1.792"),
         ("answer: d_head\nchoice: 64\nchoice: 32", "64", False, "32"),
         ("choice: a\nright when: d_head < 1\nchoice: b\nright when: d_head > 1", "b", True, "b"),
         ("choice: a\nright: b", "a", False, "b"),
@@ -44,7 +47,7 @@ def question(text: str) -> Question:
 def test_answers(make_evidence: MakeEvidence, text: str, given: str, is_right: bool, right: str):
     verdict = judge(question(text), make_evidence("en-fr", CAT), given)
     assert (verdict.is_right, verdict.right) == (is_right, right)
-    assert verdict.is_computed == ("answer" in text or "when" in text)
+    assert verdict.is_computed == any(of_model in text for of_model in ("d_head", "pattern", "mask"))
 
 
 @pytest.mark.parametrize(
