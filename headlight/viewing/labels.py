@@ -1,5 +1,6 @@
 """Labels of the queries and keys of a model of the `transformers` library: tokens, image patches, audio frames."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -112,6 +113,15 @@ class Labels:
             return None
         before = [_CLASS, *([_DISTILLATION] if self.is_distilled else []), *_REGISTERS][:n_before]
         return before + [f"{row}, {column}" for row in range(n_rows) for column in range(n_columns)]
+
+
+def patch_grid(labels: Sequence[str]) -> tuple[int, int, int] | None:
+    """Return the number of tokens before the patches, and the rows and columns of patches; None: there are none."""
+    match = re.fullmatch(r"(\d+), (\d+)", labels[-1]) if labels else None
+    if match is None:
+        return None
+    n_rows, n_columns = int(match[1]) + 1, int(match[2]) + 1
+    return len(labels) - n_rows * n_columns, n_rows, n_columns
 
 
 def patches_of(config: Any, inputs: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -58,6 +58,22 @@ class MediaProcessor:
         """The tokenizer for what the model writes."""
         return self.tokenizer
 
+    def seen(self, media: Media) -> np.ndarray:
+        """Return the image as the model reads it, resized and cropped, as bytes [row, column, 3]; samples of a sound.
+
+        Raises:
+            ArgumentError: as from `inputs`.
+        """
+        if isinstance(media, Sound):
+            return media.samples
+        values = self.inputs(media)["pixel_values"][0]  # [channel, row, column]
+        shape = (-1, 1, 1)
+        for name, by in (("image_std", np.multiply), ("image_mean", np.add)):
+            if getattr(self.feature_extractor, "do_normalize", False):
+                values = by(values, np.reshape(getattr(self.feature_extractor, name), shape))
+        most = 255 if getattr(self.feature_extractor, "do_rescale", True) else 1
+        return np.moveaxis(np.clip(values * most, 0, 255).astype(np.uint8), 0, 2)
+
     def inputs(self, media: Media) -> dict[str, np.ndarray]:
         """Return the inputs of the model by name, [1, ...] each.
 
@@ -123,10 +139,12 @@ def processor_of(values: Mapping[str, Any], medium: Medium, tokenizer: Tokenizer
     ends = ("ImageProcessorPil", "ImageProcessor") if medium == "image" else ("FeatureExtractor",)
     names = [f"{stem}{end}" for end in ends]
     kind, lacking = None, list[str]()
-    for found in (getattr(transformers, name, None) for name in names):
-        lacking += getattr(found, "_backends", ())  # of a class that stands for one whose packages are not installed
-        if not hasattr(found, "_backends") and hasattr(found, "from_dict"):
-            kind = found
+    for candidate in (getattr(transformers, name, None) for name in names):
+        lacking += getattr(
+            candidate, "_backends", ()
+        )  # of a class that stands for one whose packages are not installed
+        if not hasattr(candidate, "_backends") and hasattr(candidate, "from_dict"):
+            kind = candidate
             break
     if kind is None and lacking:
         raise CheckpointError(

@@ -18,7 +18,7 @@ from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.predictions import box
 from pages.shared.runs import Run
-from pages.shared.view import state
+from pages.shared.view import files, state
 from pages.shared.view.fields import Field
 from transformer_core.errors import HeadlightError, mark
 
@@ -66,14 +66,24 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                 )
         own, other = (text if isinstance(text, str) else text[0] for text in (b.text, a.text))
         is_of_a = b.text == a.text or (own == other and not view_fields.TEXT_B.value)
-        view_fields.TEXT_B.text_line(
-            say("Text of B"),
-            placeholder=say("Text of B: same as A"),
-            label_visibility="collapsed",
-            max_chars=view_fields.MOST_TYPED,
-            shown="" if is_of_a else view_fields.short(own),
-            take=lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
-        )
+        if medium := b.weights.source.medium:
+            view_fields.TEXT_B.selectbox(
+                say("B: input"),
+                [*([""] if a.weights.source.medium == medium else []), *files.keys(medium)],
+                name=lambda name: files.label(name) if name else say("B: same input as A"),
+                label_visibility="collapsed",
+                shown="" if is_of_a else own,
+                part="media",
+            )
+        else:
+            view_fields.TEXT_B.text_line(
+                say("Text of B"),
+                placeholder=say("Text of B: same as A"),
+                label_visibility="collapsed",
+                max_chars=view_fields.MOST_TYPED,
+                shown="" if is_of_a else view_fields.short(own),
+                take=lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
+            )
         if b.weights.takes_pairs:
             has_own = view_fields.TEXT_B.value or isinstance(a.text, str)
             view_fields.SECOND_TEXT_B.text_line(

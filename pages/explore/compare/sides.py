@@ -20,7 +20,7 @@ from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, value_of
 from pages.shared.run_figures import weights_folder
 from pages.shared.sources import Source
-from pages.shared.view import state
+from pages.shared.view import files, state
 from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, Message, mark
@@ -182,7 +182,12 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, list[str]]:
     head = view_fields.HEAD_B.value or a.head
     b = _fitted(replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head), notes)
     if view_fields.TEXT_B.value is not None or view_fields.SECOND_TEXT_B.value:
-        return a, replace(b, text=_text_of_b(a, weights_b)), notes
+        b = replace(b, text=_text_of_b(a, weights_b))
+    medium = weights_b.source.medium
+    if (medium and b.text not in files.keys(medium)) or (weights_a.source.medium and not medium and b.text == a.text):
+        return a, replace(b, text=next(iter(weights_b.examples), "")), notes
+    if view_fields.TEXT_B.value is not None or view_fields.SECOND_TEXT_B.value:
+        return a, b, notes
     is_like = b == replace(a, letter="B", target=None) and view_fields.HEAD_B.value is None
     return a, _another(b) if is_like else b, notes
 

@@ -9,7 +9,7 @@ from headlight.analysis.heads.picture import HeadPicture
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import isolate
 from headlight.language import say
-from pages.explore.heads import PAGE, across, controls, figure, overview
+from pages.explore.heads import PAGE, across, controls, figure, overview, picture
 from pages.explore.heads import cell as heads_cell
 from pages.explore.heads.data import HeadsData, terms_of
 from pages.shared import code_expander, models, prose
@@ -22,11 +22,26 @@ LEAD = mark(
     "The attention patterns of all heads on your text: rows are query tokens, columns are key tokens. Click a head "
     "to inspect it token by token."
 )
+LEAD_MEDIA = mark(
+    "The attention patterns of all heads on an image or a sound: rows are queries, columns are keys, each a patch or a "
+    "frame. Click a head to inspect it."
+)
 MANY_HEADS = 8  # more of them side by side take more of the page
 LOOK_FOR_WITHOUT_HEAD = mark(
     "lines next to the diagonal: heads that attend to adjacent tokens; columns that every row attends to, often the "
     "first or last: attention sinks."
 )
+LOOK_FOR_IN_MEDIA = {
+    "image": mark(
+        "heads that attend to the patches around the query, as stripes beside the diagonal; heads that attend to one "
+        "object or color, wherever the query is; columns that every row attends to, often [CLS] or a plain patch of "
+        "the background: attention sinks."
+    ),
+    "audio": mark(
+        "heads that attend to neighboring frames, as a band along the diagonal; blocks: a tone or a pause whose frames "
+        "attend to each other; columns that every row attends to: attention sinks."
+    ),
+}
 LOOK_FOR = {  # by architecture and attention
     ("encoder_decoder", "encoder"): mark(
         "words that attend to a word they depend on, such as a pronoun to its noun; lines next to the diagonal: "
@@ -62,6 +77,7 @@ def heads() -> None:
     with st.container(key="hl-stage"):
         left, right = st.columns([5, 7] if card.config.n_heads <= MANY_HEADS else [6, 7], gap="medium")
     with left:
+        picture.show(data)
         overview.show(data)
     with right:
         controls.over_head(data)
@@ -80,6 +96,8 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
     """Say what to look for, and which query and key have the largest weight shown."""
     words = LOOK_FOR[data.model_run.architecture, data.view.attention]
     words = words if data.model_run.predicts else LOOK_FOR_WITHOUT_HEAD
+    if data.card.medium and data.view.attention != "decoder":
+        words = LOOK_FOR_IN_MEDIA[data.card.medium]
     terms = prose.linked(definitions(*terms_of(data)))
     lines: list[str] = [prose.markup("<b>{}</b> {}{}", say("What to look for:"), say(words), terms)]
     guided = data.card.guided_head
@@ -98,4 +116,4 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
     prose.html("{}", prose.each("<p class='hl-look'>{}</p>", lines))
 
 
-PAGE.show(LEAD, heads)
+PAGE.show(LEAD_MEDIA if state.card().medium else LEAD, heads)

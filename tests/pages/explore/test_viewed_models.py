@@ -10,13 +10,26 @@ import numpy as np
 import pytest
 import torch
 
+import headlight as hl
+from headlight.viewing.media import EXAMPLES
 from pages.models import model_store
 from pages.shared import models
 from tests.headlight.viewing.test_folder import MOE, saved
+from tests.headlight.viewing.test_media import MODELS, image
 from tests.headlight.viewing.test_reading import TEXT
-from tests.pages.conftest import OpenApp, figure_of, overview_of, save_model, shown_code, values_of, words_of
+from tests.pages.conftest import (
+    OpenApp,
+    figure_of,
+    figures_of,
+    overview_of,
+    save_model,
+    shown_code,
+    values_of,
+    words_of,
+)
 
 IDS = "5 9 7 30 5 9 21"
+MEDIA = {"eyes": "ViT", "ears": "samples", "whisper": "Whisper"}  # a model of images, and two of sounds
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +48,11 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
         assert model_store.bring_in(str(theirs), on_progress=lambda *_: None) == "experts-2"
         model_store.delete("experts-2")
         card = models.available()["experts"]
+        for name, of in MEDIA.items():
+            build, processor, *_ = MODELS[of]
+            build().save_pretrained(theirs.parent / name)
+            processor().save_pretrained(theirs.parent / name)
+            assert model_store.bring_in(str(theirs.parent / name), on_progress=lambda *_: None) == name
     assert card.is_viewed and card.reads_ids and card.label == "experts (viewing only)"
     return folder, model
 
@@ -94,3 +112,60 @@ def test_the_model_page_has_its_tokens_and_its_card(open_app: OpenApp) -> None:
     app = open_app("models", model="experts", text=IDS)
     assert not app.exception
     assert [tab.label for tab in app.tabs][-2:] == ["Tokenizer", "Card"]
+
+
+@pytest.mark.parametrize(("name", "label"), [("eyes", "1, 2"), ("ears", "0.04 s"), ("whisper", "0.04 s")])
+def test_heads_shows_an_example_at_once_and_the_weights_on_it(open_app: OpenApp, name: str, label: str) -> None:
+    app = open_app("heads", model=name, attention="encoder", layer="1", head="2", query="1")
+    assert not app.exception
+    assert app.selectbox(key="text-box").value in ("shapes", "sweep")
+    medium = models.available()[name].medium
+    (drawn,) = (of for file, of in figures_of(app).items() if medium and file.endswith(f"query1-{medium}"))
+    (cells,) = (trace for trace in drawn["data"] if trace["type"] == "heatmap")
+    model, processor = models.load(models.available()[name].path, models.available()[name].version)
+    assert medium is not None
+    run = hl.run_media(model, processor, hl.example_media(EXAMPLES[medium][0]))  # type: ignore[arg-type]
+    n_before = 1 if name == "eyes" else 0
+    row = run.attention_maps["encoder"].row(1)[1, 2, n_before:]
+    np.testing.assert_allclose(values_of(cells).ravel(), row, atol=1e-6)
+    assert bool(drawn["layout"].get("images")) == (name == "eyes")
+    assert any(label in text for row in cells["customdata"] for text in row)
+    assert "run_media" in shown_code(app) and "example_media" in shown_code(app)
+
+
+def test_a_file_of_ones_own_is_read_and_stays_when_models_change(open_app: OpenApp) -> None:
+    app = open_app("heads", model="eyes")
+    for content, key in ((b"no image", "shapes"), (image(), "my_cat.png#")):
+        uploader = next(of for of in app.get("file_uploader") if of.key.startswith("media-upload"))
+        uploader.set_value(("my,cat.png", content, "image/png")).run()
+        assert not app.exception
+        assert app.selectbox(key="text-box").value.startswith(key)
+    assert "no PNG, JPEG or WebP" not in words_of(app)
+    for name, expected in (("ours", "The dog"), ("ears", "sweep"), ("eyes", "my_cat.png#")):
+        app.selectbox(key="model-box").set_value(name).run()
+        assert not app.exception
+        box = app.text_input(key="text-line") if name == "ours" else app.selectbox(key="text-box")
+        assert box.value.startswith(expected)
+    elsewhere = open_app("heads", model="eyes", text=app.query_params["text"][0])
+    assert "an example is shown" in words_of(elsewhere) and elsewhere.selectbox(key="text-box").value == "shapes"
+
+
+def test_compare_reads_two_images_and_models_of_different_inputs(open_app: OpenApp) -> None:
+    app = open_app("compare", model="eyes", btext="stripes")
+    assert not app.exception
+    assert app.selectbox(key="compare-btext-media").value == "stripes"
+    for b in ("ears", "ours"):
+        app = open_app("compare", model="eyes", **{"with": b})
+        assert not app.exception
+    assert not open_app("compare", model="eyes", btext="gone.png#0123456789abcdef").exception
+
+
+def test_decoding_shows_what_a_speech_model_writes_and_models_have_no_tokens(open_app: OpenApp) -> None:
+    app = open_app("decoding", model="whisper", step="2")
+    assert not app.exception
+    assert len(app.get("slider")) and "<mark>" in words_of(app)
+    app = open_app("decoding", model="eyes")
+    assert not app.exception and "generates no text" in words_of(app)
+    app = open_app("models", model="eyes")
+    assert not app.exception and app.tabs[-1].label == "Card"
+    assert "Tokenizer" not in [tab.label for tab in app.tabs]
