@@ -1,5 +1,5 @@
 // The patterns of an attention's heads as lines from queries to keys, in place of their maps. It is loaded when a person
-// asks for it. The lines have a shadow root of their own: their style sheet names things as the stage's does.
+// asks for it. The lines have a separate shadow root: their style sheet and the stage’s use the same names.
 
 import { element } from "../../../../../headlight/components/kit/elements.js";
 import { say } from "../../../../../headlight/components/kit/say.js";

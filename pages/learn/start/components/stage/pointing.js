@@ -1,4 +1,4 @@
-// What is said of the part of the stage under the pointer: below the stage, and beside the pointer for a weight.
+// Describes the part of the stage under the pointer: below the stage, and a weight beside the pointer, too.
 
 import { element } from "../../../../../headlight/components/kit/elements.js";
 import { say } from "../../../../../headlight/components/kit/say.js";

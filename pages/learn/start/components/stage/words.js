@@ -41,8 +41,8 @@ export function wordsOf(panel, sides, { head = 0, row, column }, value) {
 export function weightInWords(panel, sides, { head = 0, row, column }, value) {
   const named = { head: head ?? 0 };
   return [
-    say("Query {token}", { token: token(sides[panel.rows].labels, row) }),
-    say("Key {token}", { token: token(sides[panel.columns].labels, column) }),
+    say("from query {token}", { token: token(sides[panel.rows].labels, row) }),
+    say("to key {token}", { token: token(sides[panel.columns].labels, column) }),
     value === -Infinity ? say("Head {head}: masked", named) : say("Head {head}: weight {weight}", { ...named, weight: short(value) }),
   ];
 }

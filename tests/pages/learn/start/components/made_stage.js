@@ -72,7 +72,7 @@ export function data({ level = "overview", step = 1, revision = 0, temperature =
     zoom: { revision, value: CRUMBS[level].at(-1) },
     step: { revision, value: step },
     sampling: { revision, value: { temperature, top_k: 0, top_p: 1, min_p: 0 } },
-    ...{ decoding: { revision, value: decoding }, architecture: "encoder-decoder", opening: { step: 1, reason: "It is least certain here." } },
+    ...{ decoding: { revision, value: decoding }, architecture: "encoder-decoder", headHues: ["#4040c0", "#c06010"], opening: { step: 1, reason: "It is least certain here." } },
     ...{ level, crumbs: CRUMBS[level].map((zoom) => ({ zoom, title: zoom || "Overview" })), lanes, sides: SIDES },
     ...{ generating: isFilling ? "source" : "target", nGiven: isFilling ? 3 : 1, rows: isFilling ? [1] : [0, 1, 2, 3] },
     ...{ nextLabels: isFilling ? ["t0"] : ["le", "chat", ".", "<eos>"], hasEnded: !isFilling, isFilling, nFilled: 0, ended: "The end." },

@@ -105,7 +105,7 @@ test("a pattern says at the pointer which query and key a weight belongs to, and
   place(canvas, { width, height });
   point(canvas, "pointermove", { clientX: (1.5 * width) / 3, clientY: (2.5 * height) / 4 });
   const lines = () => [...stage.find(".tip").children].map(({ textContent }) => textContent);
-  assert.deepEqual(lines(), ["Query 2 “chat”", "Key 1 “cat”", `Head 0: weight ${quantity.values[2 * 3 + 1].toFixed(2)}`]);
+  assert.deepEqual(lines(), ["from query 2 “chat”", "to key 1 “cat”", `Head 0: weight ${quantity.values[2 * 3 + 1].toFixed(2)}`]);
   assert.deepEqual(new Set(stage.findAll(".token.pointed .label").map(({ textContent }) => textContent)), new Set(["chat", "cat"]));
   press(stage.root, "Escape");
   assert.equal(stage.findAll(".token.pointed").length, 0);
