@@ -45,7 +45,10 @@ function enlarge({ data, layout }, least) {
   const larger = (size) => (Array.isArray(size) ? size.map(larger) : Math.max(size, least));
   const raise = (font) => font.size && (font.size = larger(font.size));
   eachFont(layout, raise);
-  for (const trace of data) eachFont({ textfont: trace.textfont ?? {} }, raise);
+  for (const trace of data) {
+    eachFont({ textfont: trace.textfont ?? {} }, raise);
+    if (least && trace.type === "bar") trace.constraintext = "none"; // plotly would make it smaller again
+  }
   for (const note of layout.annotations ?? []) {
     note.text = note.text?.replace(/font-size: ?(\d+)px/g, (_, size) => `font-size:${larger(Number(size))}px`);
   }
