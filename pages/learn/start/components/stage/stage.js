@@ -110,11 +110,15 @@ async function showAsLines(view, isLined) {
     view.lines ??= linesIn(view, view.lined);
   }
   view.drawLines = view.isLined ? () => view.lines(height) : null;
+  showPlaces(view);
+  repaint(view);
+}
+
+function showPlaces(view) {
   view.asLines.setAttribute("aria-pressed", String(view.isLined));
   view.lanes.hidden = view.isLined;
   view.says.classList.toggle("away", view.isLined);
   view.lined.hidden = !view.isLined;
-  repaint(view);
 }
 
 function update(view, data, send) {
@@ -136,7 +140,8 @@ function update(view, data, send) {
   if (view.settings.hear(header.sampling)) view.sampling = header.sampling.value;
   if (view.decoded.hear(header.decoding)) view.decoding = header.decoding.value;
   view.asLines.hidden = header.level !== "attention";
-  if (former?.zoom.value !== header.zoom.value) showAsLines(view, false);
+  if (former?.zoom.value !== header.zoom.value) Object.assign(view, { isLined: false, drawLines: null });
+  showPlaces(view);
   keepFocus(view, () => {
     fillCrumbs(view);
     layOut(view);

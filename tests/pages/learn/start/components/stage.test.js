@@ -228,6 +228,13 @@ test("where only the stage stops, and the text has not ended, it can be continue
   assert.equal(full.find(".forward").getAttribute("aria-disabled"), "true");
 });
 
+test("another model, with other stacks, takes the place of the one before at another zoom level", () => {
+  const stage = stageOf();
+  const { source: _, ...sides } = SIDES;
+  stage.update(data({ level: "block", lanes: overview("decoder").map((lane) => ({ ...lane, panels: lane.panels.filter(({ columns }) => columns !== "source") })), sides, revision: 3 }));
+  assert.deepEqual(stage.findAll(".lane").map(({ dataset }) => dataset.stack), ["decoder"]);
+});
+
 test("the focus stays on the stage when its parts are drawn again, so that Escape is heard", () => {
   const stage = stageOf();
   const focused = () => stage.root.getRootNode().activeElement;
