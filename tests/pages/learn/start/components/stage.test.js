@@ -230,7 +230,7 @@ test("where only the stage stops, and the text has not ended, it can be continue
 
 test("another model, with other stacks, takes the place of the one before at another zoom level", () => {
   const stage = stageOf();
-  const { source: _, ...sides } = SIDES;
+  const sides = { target: SIDES.target };
   stage.update(data({ level: "block", lanes: overview("decoder").map((lane) => ({ ...lane, panels: lane.panels.filter(({ columns }) => columns !== "source") })), sides, revision: 3 }));
   assert.deepEqual(stage.findAll(".lane").map(({ dataset }) => dataset.stack), ["decoder"]);
 });
