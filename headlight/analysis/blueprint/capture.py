@@ -3,8 +3,8 @@
 Also the feed-forward network as convolutions, which give the same numbers from its captured input.
 """
 
-from collections.abc import Sequence
-from threading import Lock
+from collections.abc import Mapping, Sequence
+from threading import RLock
 
 import numpy as np
 import torch
@@ -13,14 +13,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from headlight.analysis.blueprint.plan import STACKS
-from headlight.analysis.blueprint.shapes import PROBABILITIES
+from headlight.analysis.blueprint.shapes import PROBABILITIES, hook_points_of, norm_of
+from headlight.analysis.trace.attention_maps import written_norms
 from headlight.analysis.trace.residual_stream import Stream, stream_of, stream_places
 from transformer_core.decoding.inputs import final_states, tensor_of
 from transformer_core.instrument.capture import capture
+from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.feed_forward import FeedForward
 from transformer_core.model.transformer import Transformer
 
 MOST_BYTES = 64 << 20  # of one text's activations that are kept
+INEXACT = 0.05  # relative error of a head's output up to which it counts as computed, in any precision
 
 
 class CapturedText:
@@ -37,7 +40,7 @@ class CapturedText:
         self._inputs = [tensor_of(tokens, model) for tokens in inputs]
         self._kept: dict[str, np.ndarray] = {}
         self._stream: dict[str, Stream] = {}
-        self._lock = Lock()
+        self._lock = RLock()
 
     @property
     def lengths(self) -> dict[str, int]:
@@ -56,24 +59,26 @@ class CapturedText:
         """Return the value at a hook point without the batch axis; booleans stay booleans.
 
         Args:
-            site: its name, or `PROBABILITIES`.
+            site: its name, or that of a value computed from hook points: `PROBABILITIES`, `norm_of` a hook point, or
+                `written_norms_of` a pattern.
 
         Raises:
             SiteError: the model has no such hook point.
         """
         with self._lock:
-            if site not in self._kept and site == PROBABILITIES:
-                self._keep(site, probabilities(self._captured("hook_logits")["hook_logits"]))
-            elif site not in self._kept:
-                self._keep(site, *self._captured(site).values())
+            self.keep(site)
             return self._kept[site]
 
     def keep(self, *sites: str) -> None:
-        """Capture the hook points that are not kept yet in one forward pass; `values` returns them."""
+        """Capture what is not kept yet in one forward pass; `values` returns it."""
         with self._lock:
-            missing = [site for site in sites if site not in self._kept and site != PROBABILITIES]
-            for site, value in (self._captured(*missing) if missing else {}).items():
-                self._keep(site, value)
+            missing = [site for site in sites if site not in self._kept]
+            if missing:
+                activations = self._captured(
+                    *dict.fromkeys(point for site in missing for point in hook_points_of(site))
+                )
+                for site in missing:
+                    self._keep(site, self._value(site, activations))
 
     def streams(self) -> dict[str, Stream]:
         """Return the residual stream of each stack on its way through the layers."""
@@ -94,6 +99,24 @@ class CapturedText:
             if not is_within_stacks:  # logits of a long text are large
                 self.model.logits_of(final)
         return dict(activations)
+
+    @torch.inference_mode()
+    def _value(self, site: str, activations: Mapping[str, Tensor]) -> Tensor:
+        """Return the value of this name [1, ...], given the captured hook points that it is computed from."""
+        points = hook_points_of(site)
+        if points == (site,):
+            return activations[site]
+        if site == PROBABILITIES:
+            return probabilities(activations[points[0]])
+        if site == norm_of(points[0]):
+            return activations[points[0]].float().norm(dim=-1)
+        module = self.model.get_submodule(site.rpartition(".")[0])
+        assert isinstance(module, MultiHeadAttention), "norms of other modules have other names"
+        v, pattern, z = (activations[point][0].float() for point in points)
+        follows = pattern @ v.repeat_interleave(len(pattern) // len(v), dim=0)
+        # the output of a head that an intervention replaced comes from no token
+        is_own = (follows - z).norm(dim=(1, 2)) <= INEXACT * z.norm(dim=(1, 2))
+        return (written_norms(v, module) * is_own[:, None])[None]
 
     def _keep(self, site: str, value: Tensor) -> None:
         """Keep captured values; beyond the memory limit, drop those requested first."""

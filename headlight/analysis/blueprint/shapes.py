@@ -13,6 +13,29 @@ from transformer_core.config import ModelConfig
 
 PROBABILITIES = "softmax"
 """The output of the last box, which is not a hook point: the softmax of `hook_logits`."""
+_NORM, _WRITTEN_NORMS = "norm", "written_norms"
+
+
+def norm_of(site: str) -> str:
+    """Return the name of the norm of each position's vector at a hook point, [pos]; it is not a hook point itself."""
+    return f"{site}.{_NORM}"
+
+
+def written_norms_of(pattern: str) -> str:
+    """Return the name of ||v W_O|| of each head and key, [head, key], of the attention with this pattern."""
+    return pattern.replace("hook_pattern", _WRITTEN_NORMS)
+
+
+def hook_points_of(name: str) -> tuple[str, ...]:
+    """Return the hook points that a value is computed from; of a hook point, only itself."""
+    module, _, last = name.rpartition(".")
+    if name == PROBABILITIES:
+        return ("hook_logits",)
+    if last == _NORM:
+        return (module,)
+    if last == _WRITTEN_NORMS:
+        return tuple(f"{module}.{stem}" for stem in ("hook_v", "hook_pattern", "hook_z"))
+    return (name,)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headlight.analysis.blueprint.shapes import PROBABILITIES
+from headlight.analysis.flow import token_sources
 from headlight.analysis.stage.panels import StageText, Zoom, lanes_of, sites_of
 from transformer_core.config import ModelConfig
 
@@ -29,7 +30,7 @@ _ABOUT = "about"  # the array that holds the text as JSON
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FirstView:
-    """The activations at the hook points of the overview while a model reads its first example."""
+    """The activations that the overview shows or follows, while a model reads its first example."""
 
     prompt: str  # the example, as a person would type it
     text: StageText
@@ -37,17 +38,18 @@ class FirstView:
     candidates: Mapping[int, str]  # labels of tokens that are probable at some step
 
     def values(self, site: str) -> np.ndarray:
-        """Return the value at a hook point.
+        """Return the value at a hook point, or what is computed from one.
 
         Raises:
-            KeyError: it is not a hook point of the overview.
+            KeyError: the overview does not need it.
         """
         return self.activations[site]
 
 
 def sites(config: ModelConfig) -> tuple[str, ...]:
-    """Return the hook points that a first view holds, and `PROBABILITIES` where the model predicts."""
-    return (*sites_of(lanes_of(config, Zoom())), *((PROBABILITIES,) if config.unembed else ()))
+    """Return the names of all values in a first view: hook points, norms, and `PROBABILITIES`."""
+    predicted = (PROBABILITIES,) if config.unembed else ()
+    return (*sites_of(lanes_of(config, Zoom())), *token_sources.sites(config), *predicted)
 
 
 def capture_and_write(folder: Path, model: "Transformer", tokenizer: "Tokenizer", prompt: str) -> Path:

@@ -71,10 +71,11 @@ class AttentionMaps:
         self.shape: tuple[int, int, int, int] = (len(patterns), *patterns[0].shape[1:])
         self._kept: dict[int, PooledHeads] = {}  # overviews by their side
         self.has_values = bool(values)
-        norms = [_norms(v[0], module) for v, module in zip(values, modules, strict=True)]
+        of = [*zip((v[0] for v in values), modules, strict=True)]
         unknown = np.full((*self.shape[:2], self.shape[3]), np.nan, dtype=np.float32)
-        kinds = [np.stack(kind) for kind in zip(*norms, strict=True)] or [unknown, unknown]
-        self.value_norms, self.written_norms = kinds
+        lengths = [_array(_of_each_head(v, module).norm(dim=-1)) for v, module in of]
+        self.value_norms = np.stack(lengths) if of else unknown
+        self.written_norms = np.stack([_array(written_norms(v, module)) for v, module in of]) if of else unknown
 
     @classmethod
     def of_arrays(cls, patterns: Float[np.ndarray, "layer head query key"]) -> "AttentionMaps":
@@ -295,19 +296,26 @@ class _Strongest:
 
 
 @torch.inference_mode()
-def _norms(v: Tensor, module: MultiHeadAttention) -> tuple[np.ndarray, np.ndarray]:
-    """Return ||v|| and ||v W_O|| of each head and key.
+def written_norms(v: Float[Tensor, "kv_head key d_head"], module: MultiHeadAttention) -> Float[Tensor, "head key"]:
+    """Return ||v W_O|| of each head and key: the length of what a value would write to the residual stream.
+
+    Args:
+        v: captured at `hook_v`.
+        module: the attention itself, for W_O.
 
     Source: Kobayashi et al. 2020, "Attention is not only a weight", sec. 2: the length of the transformed vector.
     """
-    group = module.n_heads // module.n_kv_heads
-    v = v.float().repeat_interleave(group, dim=0)  # [head, key, d_head]
+    v = _of_each_head(v, module)
     w_o = (
         module.out.weight.float().unflatten(1, (module.n_heads, module.d_head)).permute(1, 2, 0)
     )  # head d_head d_model
     gram = w_o @ w_o.transpose(1, 2)  # [head, d_head, d_head]: |v W|^2 = v (W W^T) v^T, with far fewer products
-    written = ((v @ gram) * v).sum(dim=-1).clamp_min(0).sqrt()
-    return _array(v.norm(dim=-1)), _array(written)
+    return ((v @ gram) * v).sum(dim=-1).clamp_min(0).sqrt()
+
+
+def _of_each_head(v: Tensor, module: MultiHeadAttention) -> Tensor:
+    """[kv_head, key, d_head] -> [head, key, d_head]."""
+    return v.float().repeat_interleave(module.n_heads // module.n_kv_heads, dim=0)
 
 
 def _array(tensor: Tensor) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headlight.analysis.blueprint.shapes import PROBABILITIES
+from headlight.analysis.flow import token_sources
 from headlight.analysis.flow.divergence import entropy
 from headlight.analysis.stage import first_view
 from headlight.analysis.stage.panels import Lane, StageText, Zoom, lanes_of, sites_of
@@ -138,11 +139,12 @@ class StageData:
             HeadlightError: the model cannot be run.
         """
         if self.first is None and self.lanes:
+            followed = token_sources.sites(self.card.config) if self.zoom.level == "overview" else ()
             with models.on(self.source.device):
-                value_of(self.captured).keep(*sites_of(self.lanes))
+                value_of(self.captured).keep(*sites_of(self.lanes), *followed)
 
     def values(self, site: str) -> np.ndarray:
-        """Return the value at a hook point without the batch axis.
+        """Return the value at a hook point, or what is computed from one, without the batch axis.
 
         Raises:
             HeadlightError: the model cannot be run.
@@ -153,6 +155,11 @@ class StageData:
             values: np.ndarray = value_of(self.captured.values(site))
         cache.measure(KIND, self.captured)
         return values
+
+    @property
+    def attention_shares(self) -> tuple[token_sources.AttentionShares, ...]:
+        """What each attention writes, as shares of its queries' new states; () if a number is not finite."""
+        return token_sources.attention_shares(self.card.config, self.values)
 
     @cached_property
     def log_probs(self) -> dict[int, np.ndarray]:

@@ -85,6 +85,24 @@ def test_every_number_is_the_captures(open_app: OpenApp, name: str):
         assert_captured(app, name)
 
 
+def sources_in(header: dict[str, Any], step: int) -> list[str]:
+    """The labels of the tokens that a step's prediction mostly comes from."""
+    of = header["flow"]["sides"][header["generating"]]["sources"][header["rows"][step]]
+    return [re.sub(r"\W", "", header["sides"][side]["labels"][place]) for side, place, _ in of]
+
+
+def test_a_pronoun_comes_from_the_noun_that_it_stands_for_and_from_what_is_said_of_it(open_app: OpenApp):
+    """Also of the view that is kept beside the checkpoint; an ablated head brings nothing any more."""
+    header, *_ = sent(open_start(open_app))
+    step = header["nextLabels"].index(next(label for label in header["nextLabels"] if "il" in label))
+    assert sources_in(header, step) == ["it", "tired", "animal"]
+    head = Component(kind="head", attention="encoder", layer=0, heads=(2,))
+    stack = to_json(InterventionStack(entries=(Ablation(component=head, method="zero"),)))
+    assert "tired" not in sources_in(sent(open_start(open_app, stack=stack))[0], step)
+    wide, *_ = sent(open_start(open_app, text="The animal didn't cross the street because it was too wide."))
+    assert {*sources_in(wide, step)} == {"it", "wide", "street"}
+
+
 def test_interventions_act_on_all_that_the_overview_shows(open_app: OpenApp):
     """The view that is kept beside the checkpoint shows the model without them."""
     head = Component(kind="head", attention="encoder", layer=0, heads=(1,))

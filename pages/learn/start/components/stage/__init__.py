@@ -16,6 +16,7 @@ from headlight.language import say
 from pages.components.mounting import component, packed
 from pages.components.sampling import distribution_payload, sampling_payload
 from pages.learn.start import view_fields
+from pages.learn.start.components.stage.sources_payload import sources_payload
 from pages.learn.start.data import StageData
 from transformer_core.errors import mark
 from transformer_core.text.labels import border_in
@@ -93,6 +94,7 @@ def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], No
         "opening": {"step": data.least_certain, "reason": reason},
         "distributions": [one for one, _ in payloads],
         "nTokens": len(distributions[0].scores) if distributions else 0,
+        "flow": sources_payload(data.attention_shares, text) if zoom.level == "overview" else None,
         "colors": {theme.name: _colors(theme) for theme in (LIGHT, DARK)},
     }
     numbers = b"".join(_numbers(panel, values[panel.site]) for lane in lanes for panel in lane.panels)

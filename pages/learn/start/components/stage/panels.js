@@ -6,6 +6,7 @@ import { say } from "../../../../../headlight/components/kit/say.js";
 import { leastText } from "../../../../../headlight/components/kit/theme.js";
 import { makePalette, pictureOf } from "../../../steps/components/steps/colors.js";
 import { drawFlows } from "./flows.js";
+import { drawFollowed } from "./follow.js";
 import { BAND, fitted, tokensWidth } from "./layout.js";
 import { nextToken } from "./prediction.js";
 import { drawStream, jointOf } from "./residual.js";
@@ -193,6 +194,7 @@ export function repaint(view) {
     }
   }
   view.drawLines?.();
+  drawFollowed(view, nShown);
 }
 
 function paint(view, picture) {

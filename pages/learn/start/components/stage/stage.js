@@ -11,6 +11,7 @@ import { inLines, rove } from "../../../../../headlight/components/kit/roving.js
 import { say } from "../../../../../headlight/components/kit/say.js";
 import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
 import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
+import { makeSources } from "./follow.js";
 import { makeLanes, repaint } from "./panels.js";
 import { fillPlayer, makePlayer, pause, pressed } from "./player.js";
 import { makePointing, point } from "./pointing.js";
@@ -25,6 +26,7 @@ export default await mount(import.meta.url, {
     "./stage.css",
     "./panels.css",
     "./prediction.css",
+    "./follow.css",
   ],
   make: makeView,
   update,
@@ -49,7 +51,7 @@ function makeView(root) {
   view.lanes = element("div", "lanes");
   view.prediction = makePrediction(view);
   view.body.append(view.lanes, view.lined, view.prediction.box);
-  root.append(view.top, view.body, ...makePointing(view));
+  root.append(view.top, makeSources(view), view.body, ...makePointing(view));
   listen(view);
   return view;
 }

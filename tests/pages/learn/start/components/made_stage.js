@@ -47,6 +47,16 @@ const attention = () => [
   ]),
 ];
 
+/** Of the pair: "chat" (2) is written from the encoder's "cat" (1), which is written from "the" (0). */
+const nothing = (n) => Array.from({ length: n }, () => []);
+const FLOW = {
+  sites: ["encoder.pattern", "decoder.pattern", "decoder.cross"],
+  sides: {
+    source: { sources: [[], [["source", 0, 0.75], ["source", 1, 0.25]], []], lines: [[], [[0, 1, 1, 0, 0.75]], []], feeds: [[], [[2, 1, 2, 1, 0.5], [2, 1, 3, 1, 0.4]], []] },
+    target: { sources: [[], [], [["source", 0, 0.375], ["target", 2, 0.25], ["source", 1, 0.125]], []], lines: [[], [], [[2, 1, 2, 1, 0.5], [0, 1, 1, 0, 0.375]], []], feeds: nothing(4) },
+  },
+};
+
 const LEVELS = { overview: () => overview(), block: () => overview("decoder"), attention, head: () => [] };
 const CRUMBS = { overview: [""], block: ["", "decoder.0"], attention: ["", "decoder.0", "decoder.0.cross_attn"], head: ["", "decoder.0", "decoder.0.cross_attn", "decoder.0.cross_attn.1"] };
 
@@ -77,6 +87,7 @@ export function data({ level = "overview", step = 1, revision = 0, temperature =
     ...{ generating: isFilling ? "source" : "target", nGiven: isFilling ? 3 : 1, rows: isFilling ? [1] : [0, 1, 2, 3] },
     ...{ nextLabels: isFilling ? ["t0"] : ["le", "chat", ".", "<eos>"], hasEnded: !isFilling, isFilling, nFilled: 0, ended: "The end." },
     ...{ distributions: distributions.map((one) => ({ ...one, scores: undefined })), nTokens: level === "overview" ? N_TOKENS : 0 },
+    flow: level === "overview" && lanes.length === 2 ? structuredClone(FLOW) : null,
     colors: { light: theme("#ffffff", "#101114"), dark: theme("#000000", "#f0f0f0") },
     ...more,
   };

@@ -150,6 +150,35 @@ test("of a masked model the player and the prediction speak of blanks", () => {
   assert.doesNotMatch(words, /[Nn]ext token|generate/i);
 });
 
+const followed = (stage, kind) => stage.findAll(`.followed .${kind}`).length;
+const marked = (stage) => stage.findAll(".token.source .label").map(({ textContent }) => textContent);
+
+test("the row of the prediction is followed to the tokens that it comes from, and through which heads", () => {
+  const stage = stageOf({ step: 2 });
+  assert.match(stage.find(".sources").textContent, /^“\.” ← “the” 0\.38, “chat” 0\.25, “cat” 0\.12/);
+  assert.deepEqual([followed(stage, "into"), followed(stage, "from"), followed(stage, "thread")], [2, 0, 3]);
+  assert.deepEqual(stage.findAll(".map.writes").map((map) => [map.dataset.zoom, map.getAttribute("aria-label")]), [
+    ["encoder.0", "Zoom in: Attention, head 1"],
+    ["decoder.0", "Zoom in: Attention, head 1"],
+  ]);
+  assert.deepEqual(marked(stage), ["the", "cat", "chat"]);
+  stage.find(".back").click(); // nothing reaches that row
+  assert.deepEqual([followed(stage, "into"), followed(stage, "thread"), marked(stage)], [0, 1, []]);
+});
+
+test("pointing at a token shows what feeds it, and what it feeds as far as that is generated", () => {
+  const stage = stageOf({ step: 2 });
+  point(stage.findAll(".tokens")[0].children[1], "pointermove");
+  assert.match(stage.find(".sources").textContent, /^State of “cat” ← “the” 0\.75, “cat” 0\.25/);
+  assert.deepEqual([followed(stage, "into"), followed(stage, "from")], [1, 1]);
+  stage.find(".forward").click();
+  assert.deepEqual([followed(stage, "into"), followed(stage, "from")], [1, 2]);
+  point(stage.find(".lanes"), "pointerleave");
+  assert.doesNotMatch(stage.find(".sources").textContent, /State of/);
+  stage.update(data({ level: "block", revision: 1 }));
+  assert.equal(followed(stage, "into"), 0);
+});
+
 test("a slider changes the bars at once, and the server hears of it at its release", () => {
   const stage = stageOf();
   const shares = () => stage.findAll(".bar").map((bar) => bar.querySelector(".share").textContent);
