@@ -54,12 +54,16 @@ PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def presets_of(config: ModelConfig) -> Mapping[str, Preset]:
-    """Return the presets that apply to a model: those of its attentions, and of padding if it has a padding token."""
+    """Return the presets that apply to a model: those of its attentions, and of padding if it has a padding token.
+
+    Padding after the text of a decoder alone need not be masked: the causal mask hides it anyway.
+    """
     attentions = attentions_of(config)
     return {
         name: preset
         for name, preset in PRESETS.items()
         if (name != "cross" or "cross" in attentions)
+        and (name != "forgotten" or config.has_encoder)
         and (preset.is_shifted or config.has_decoder)
         and (config.pad_id is not None or not preset.needs_padding)
     }

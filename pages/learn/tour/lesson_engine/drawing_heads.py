@@ -132,7 +132,8 @@ def _draw_lines(data: FigureData) -> Plot:
         title=data.titled(say("Attention pattern: {head}", head=who(data))),
     )
     if data.hidden(values).any():
-        figure.add_annotation(text=f"? {say(HIDDEN)}", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+        middle = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
+        figure.add_annotation(text="?", font={"size": 28}, hovertext=say(HIDDEN), **middle)
     return Plot(figure=figure, csv=_csv(values, _mask(data, values)))
 
 

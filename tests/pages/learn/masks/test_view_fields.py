@@ -94,7 +94,7 @@ def test_a_preset_that_shows_another_attention_says_so_and_gives_the_chosen_one_
     assert st.session_state[state.ATTENTION.key] == "decoder" and view_fields.moved_from() is None
     view_fields.choose_preset("cross", odd_config())
     view_fields.choose_attention("decoder")
-    view_fields.choose_preset("forgotten", odd_config(**DECODER))
+    view_fields.choose_preset("padding", odd_config(**DECODER))
     assert st.session_state[state.ATTENTION.key] == "decoder" and view_fields.moved_from() is None
 
 
