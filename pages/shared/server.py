@@ -74,6 +74,7 @@ WAY_OUT = mark("Reload the page, or open it without the part of the address afte
 
 WAIT_FOR_VISITOR, WAIT_FOR_STAGE = 2.0, 8.0  # s, at most, before torch is imported
 START = ("/", "/start")  # addresses of the page that is drawn without torch and without plotly
+READ_FIRST = ("/film", "/glossary", "/models", "/server", "/tour")  # text or other figures come before plotly's
 _FIRST_PATH: "Future[str]" = Future()  # path that a browser requested first
 _PLOTLY_IS_ASKED_FOR = Event()  # so the browser has drawn the stage, or shows another page
 
@@ -127,7 +128,7 @@ class FrontPage:
     It gets the server's address, so that it need not try every folder of a deep link; Back leads to what was seen
     before (history.js), and line breaks can be typed in a field of one line (line_breaks.js); it has our name and our
     styles from the start, these after Streamlit's own; and while Streamlit is still starting, the browser fetches what
-    the page needs: the modules of the stage, else plotly.js.
+    the page needs: the modules of the stage, or plotly.js where figures come first (to run it takes 0.3 s or more).
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -146,16 +147,18 @@ class FrontPage:
         elif scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and PAGE.fullmatch(scope["path"]):
             if not _FIRST_PATH.done():
                 _FIRST_PATH.set_result(scope["path"])
-            answer = self.page(locale.asked_for(Request(scope)) if scope["path"] in START else None)
+            language = locale.asked_for(Request(scope)) if scope["path"] in START else None
+            answer = self.page(language, begins_with_plotly=scope["path"] not in (*START, *READ_FIRST))
             if owners.is_shared() and owners.COOKIE not in Request(scope).cookies:  # it is known by from now on
                 cookie = f"{owners.COOKIE}={secrets.token_urlsafe()}; Max-Age=31536000; Path=/; HttpOnly"
                 same_site = "Lax" if FRAMED_BY == NO_SITE else "None; Secure; Partitioned"
                 send = _with_headers(send, {"set-cookie": f"{cookie}; SameSite={same_site}"})
         await answer(scope, receive, send)
 
-    def _page(self, language: str | None) -> HTMLResponse:
+    def _page(self, language: str | None, *, begins_with_plotly: bool) -> HTMLResponse:
         """Return the HTML page; with a `language`, the one of Start, with its preload links."""
-        first, last = (NOW, "") if language is None else ("", links(language) + LATER)
+        first, last = (NOW, "") if begins_with_plotly else ("", LATER)
+        last = last if language is None else links(language) + last
         text = self.text.replace("<head>", f"<head>{HEAD}{first}", 1).replace("</head>", f"{last}</head>", 1)
         return HTMLResponse(text, headers={"cache-control": "no-cache"})
 

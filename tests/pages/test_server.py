@@ -39,13 +39,13 @@ def ask(app: Any, path: str, method: str = "GET") -> tuple[dict[str, str], str]:
     return headers, b"".join(message.get("body", b"") for message in messages).decode()
 
 
-@pytest.mark.parametrize("path", ["/", "/heads", "/head-roles"])
+@pytest.mark.parametrize("path", ["/", "/heads", "/head-roles", "/glossary", "/tour"])
 def test_a_pages_address_gets_the_page(path: str):
     _, body = ask(FrontPage(streamlit_itself), path)
     assert "<title>Headlight</title>" in body
     assert "<title>Streamlit</title>" not in body
     assert body.index("BACKEND_BASE_URL") < body.index('<script type="module"')
-    assert ('<script async src="/vendor/plotly.min.js">' in body) == (path != "/")
+    assert ('<script async src="/vendor/plotly.min.js">' in body) == path.startswith("/head")
     assert bool(LINK.search(body)) == (path == "/")
     assert body.index("history.pushState") < body.index('<script type="module"')  # before Streamlit takes it
     assert body.count("</style></body>") == 1

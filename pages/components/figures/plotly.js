@@ -6,7 +6,7 @@ export const PLOTLY = "/vendor/plotly.min.js";
 export const CONFIG = { displayModeBar: false, doubleClick: false, showTips: false };
 
 export function loadPlotly() {
-  // The server's page asks for it from the start; where the page is somebody else's, the first figure does.
+  // Where a page begins with figures, the server asks for it from the start; elsewhere the first figure does.
   return new Promise((resolve, reject) => {
     let script = /** @type {HTMLScriptElement} */ (document.querySelector(`script[src="${PLOTLY}"]`));
     if (!script) {
