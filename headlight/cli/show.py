@@ -36,7 +36,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "source", metavar="MODEL", help="a checkpoint folder, a model of another program, or an id of the Hub"
     )
-    parser.add_argument("text", metavar="TEXT", help="the input")
+    parser.add_argument("text", metavar="TEXT", help="the input; for a model of images or sounds, the path of a file")
     parser.add_argument("--second", metavar="TEXT", help="for an encoder such as BERT: the second text of a pair")
     parser.add_argument("--target", metavar="TEXT", help="for an encoder-decoder: its output (what it generates)")
     parser.add_argument("--tokens", metavar="N", type=int, default=0, help="for a decoder: generate N tokens (0)")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ from headlight.notebook.attention_view import AttentionView, Figure, Start
 from headlight.notebook.packing import check_size
 from headlight.viewing.generated import read_generated
 from headlight.viewing.labels import tokenizer_of as ours_of
+from headlight.viewing.media import open_media
+from headlight.viewing.media_model import MediaModel, run_media
 from headlight.viewing.model import TransformersModel
 from headlight.viewing.patterns import AttentionPatterns, DecodingSteps, PatternRecord
 from headlight.viewing.reading import COMPUTED_BY, read_transformers
@@ -60,7 +63,8 @@ def show(
         model: one of ours, or of the transformers library, or the output of its `generate`.
         tokenizer: of the model; may be left out for a model that `tc.load` returned.
         text: a text, or a pair of texts (first, second); for a model of the transformers library, also a tensor of
-            token ids, or its inputs by name.
+            token ids, or its inputs by name. For a model of `load_for_viewing` that reads images or sounds, one of
+            `open_media` or `example_media`, or the path of a file.
         target: given by name: what an encoder-decoder is made to write; None: its own output.
         attentions: patterns of self-attention, [head, query, key] for each layer; those of an encoder-decoder's
             decoder. Or, for each step of `generate`, such a list.
@@ -114,6 +118,11 @@ def _of_model(
         is_ours = isinstance(model, Transformer)
         by = NO_MESSAGE if is_ours else Message(COMPUTED_BY, model=type(model.theirs).__name__)
         return record_of(run, text if isinstance(text, str) else " ".join(text), by)
+    if isinstance(model, MediaModel):
+        media = open_media(text, model.medium) if isinstance(text, str) else text
+        title = text if isinstance(text, str) else Path(model.theirs.name_or_path).name
+        run = run_media(model, tokenizer, media, target=target)
+        return record_of(run, title, Message(COMPUTED_BY, model=type(model.theirs).__name__))
     if isinstance(model, nn.Module):
         return read_transformers(model, tokenizer, text, target=target)
     if isinstance(model, Mapping) and "sequences" in model:

@@ -140,9 +140,7 @@ def processor_of(values: Mapping[str, Any], medium: Medium, tokenizer: Tokenizer
     names = [f"{stem}{end}" for end in ends]
     kind, lacking = None, list[str]()
     for candidate in (getattr(transformers, name, None) for name in names):
-        lacking += getattr(
-            candidate, "_backends", ()
-        )  # of a class that stands for one whose packages are not installed
+        lacking += getattr(candidate, "_backends", ())  # of a class that stands for one that cannot be imported
         if not hasattr(candidate, "_backends") and hasattr(candidate, "from_dict"):
             kind = candidate
             break

@@ -10,6 +10,7 @@ from headlight.figures.heatmaps.cells import FORBIDDEN
 from headlight.figures.quantities import QUANTITIES
 from headlight.figures.theme import NOT_FINITE
 from headlight.language import say
+from headlight.viewing.media import Medium
 from transformer_core.errors import mark
 
 SIDE_NAMES = {  # names of the query and key axes, by architecture and by the side that they come from
@@ -18,6 +19,8 @@ SIDE_NAMES = {  # names of the query and key axes, by architecture and by the si
     ("decoder_only", "target"): mark("text"),
     ("encoder_only", "source"): mark("text"),
 }
+
+MEDIA: dict[Medium, str] = {"image": mark("image (row, column of the patch)"), "audio": mark("sound (time)")}
 
 
 def head_in_words(attention: str, layer: int | str, head: int | str, mean: str = "") -> str:
@@ -33,10 +36,18 @@ def head_in_words(attention: str, layer: int | str, head: int | str, mean: str =
     return say("{attention} L{layer}.H{head}", attention=name, layer=layer, head=head)
 
 
-def axis_names(architecture: str, attention: str, remark: str = "") -> dict[str, Any]:
-    """Return the names of an attention's axes, as `TokenGrid` takes them; `remark` follows both."""
-    kind = ATTENTIONS[attention]
-    queries, keys = (say(SIDE_NAMES[architecture, side]) + remark for side in (kind.queries_from, kind.keys_from))
+def axis_names(architecture: str, attention: str, remark: str = "", *, medium: Medium | None = None) -> dict[str, Any]:
+    """Return the names of an attention's axes, as `TokenGrid` takes them.
+
+    Args:
+        architecture: of the model.
+        attention: of its attentions.
+        remark: follows both names.
+        medium: in place of the text or the source, an image or a sound.
+    """
+    kind, names = ATTENTIONS[attention], SIDE_NAMES
+    names = names | {(architecture, "source"): MEDIA[medium]} if medium else names
+    queries, keys = (say(names[architecture, side]) + remark for side in (kind.queries_from, kind.keys_from))
     return {"query_name": say("query: {queries}", queries=queries), "key_name": say("key: {keys}", keys=keys)}
 
 

@@ -95,7 +95,7 @@ class HeadsData:
         """Return the axis names of an attention, with a remark on where the generated tokens begin."""
         n = self.generated_from
         remark = "" if n is None else say(" (generated from token {n} on)", n=n)
-        return axis_names(self.model_run.architecture, attention, remark)
+        return axis_names(self.model_run.architecture, attention, remark, medium=self.card.medium)
 
     @property
     def title(self) -> str:
