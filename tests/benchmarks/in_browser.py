@@ -27,6 +27,11 @@ STARTS, CLICKS, TEXTS = 5, 12, 5
 LENGTHS = (128, 512)  # tokens of a text, for the large model
 PATIENCE = 900_000  # ms
 HEATMAP = ".plot .gtitle"
+OPENED = ("glossary", "film", "models", "tour")  # pages that are read first
+IS_DRAWN = """() => {
+  const page = document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]');
+  return page?.querySelector('[data-testid="stMainBlockContainer"]')?.innerText.length > 200;
+}"""
 
 # Waits, frame by frame, until `isThere()` holds; returns the ms since `start`.
 UNTIL = """(start, isThere) => new Promise((resolve) => {
@@ -59,9 +64,12 @@ def run() -> list[Row]:
             for _ in range(STARTS)
         ]
         names = ("the stage of Start", "all heads", "the heatmap")
-        times = zip(names, zip(*starts, strict=True), strict=True)
-        rows = [row(f"make run to {name} drawn", list(of_name)) for name, of_name in times]
+        drawn = zip(names, zip(*starts, strict=True), strict=True)
+        rows = [row(f"make run to {name} drawn", list(of_name)) for name, of_name in drawn]
         with serve() as server:
+            for path in OPENED:
+                times = [opened(browser, f"{server.url}/{path}") for _ in range(STARTS + 1)][1:]  # the server is warm
+                rows.append(row(f"the page {path} opened in a new browser", times))
             for model in SHIPPED:
                 card = available()[model]
                 page = heads(browser, f"{server.url}/heads?{urlencode({MODEL.key: model})}")
@@ -74,6 +82,19 @@ def run() -> list[Row]:
                 rows += measured(page, name, texts, label=TEXT_BOXES["decoder_only"][0])
         browser.close()
     return rows
+
+
+def opened(browser: Browser, address: str) -> float:
+    """The ms from the address to the drawn page, in a browser that has nothing stored."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(address, wait_until="commit")
+    page.wait_for_function(IS_DRAWN, timeout=PATIENCE)
+    took: float = page.evaluate(
+        "() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(() => drawn(performance.now()))))"
+    )
+    context.close()
+    return took
 
 
 def heads(browser: Browser, address: str) -> Page:
