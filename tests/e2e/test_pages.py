@@ -1,17 +1,20 @@
 """Every page: it opens from its link without moving what is seen, one act on it, and a link to what came of that.
 
-The link is opened by another visitor, in German and in a small window, where nothing may move, be cut off or overlap.
+The link is opened by another visitor, in German and in a small window, where nothing may move, be cut off or overlap;
+every second page there has the presenter layout, in which no text is small.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.shared.page import pages
+from pages.shared.presenter import LEAST_TEXT
 from tests.e2e.conftest import PROJECTOR
 from tests.e2e.looking import faults, see_canvases, wait
 
@@ -33,6 +36,7 @@ TOO_WIDE = """() => {  // the page, if it can be scrolled sideways, and texts th
     .filter((element) => element.scrollWidth > element.clientWidth + 1)
     .map((element) => (element === main ? "the page" : element.textContent));
 }"""
+SMALL_TEXTS = Path(__file__).with_name("small_texts.js").read_text(encoding="utf-8")
 TITLE, LOOK = ".hl-title", ".hl-look"
 
 
@@ -217,12 +221,15 @@ def test_a_page_is_opened_used_and_found_again(address: str, new_page: Callable[
 
     german = see_canvases(new_page(viewport=PROJECTOR))
     german.add_init_script(f"({TRACE})({[TITLE]!r})")
-    german.goto(f"{link}{'&' if '?' in link else '?'}language=de")
+    is_presented = [*JOURNEYS].index(address) % 2 == 0 and address != "server"  # which has hardly a text
+    presenter_layout = "&presenter=on" if is_presented else ""
+    german.goto(f"{link}{'&' if '?' in link else '?'}language=de{presenter_layout}")
     expect(german.locator("h1.hl-title").first).to_have_text(journey.german)
     expect(journey.seen(german)).to_be_visible()
     wait(german)
     nothing_moved(german, ())
     assert not [*german.evaluate(TOO_WIDE), *faults(german)]
+    assert not is_presented or not german.evaluate(SMALL_TEXTS, LEAST_TEXT)
 
 
 def test_nothing_moves_when_another_text_is_read_or_remarked_on(new_page: Callable[..., Page]):
