@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.learn.steps import figure, view_fields
+from pages.learn.steps import all_heads, figure, view_fields
 from pages.learn.steps.data import StepsData
 from pages.shared import code_expander, prose
 from pages.shared.glossary.links import definitions
@@ -65,6 +65,7 @@ def steps() -> None:
             icon=":material/thermostat:",
             query_params={state.MODEL.key: data.view.model, **state.text_parameters(), "temperature": "2"},
         )
+    all_heads.show(data)
     figure.why(data)
     code_expander.code(lambda: _code(data))
     state.publish()

@@ -9,6 +9,7 @@ import pytest
 
 from headlight.analysis.interventions.context import with_interventions
 from headlight.analysis.interventions.records import Ablation, Component, ComponentKind, InterventionStack
+from headlight.analysis.walkthrough.all_heads import all_heads
 from headlight.analysis.walkthrough.proving import FUNCTION, MODULE, largest_error
 from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
 from tests.headlight.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, places, walked
@@ -152,3 +153,14 @@ def test_a_query_that_may_look_at_nothing_has_no_number_of_torch():
     assert there.number("z", 0, 0).mha is None
     assert there.number("pattern", 0, 0).formula == "0"
     assert there.proof().holds
+
+
+@each_place
+def test_all_heads_at_once_are_the_same_by_the_formula_and_by_the_kernel(kind: str, attention: str, layer: int):
+    model, there = model_of(kind), walked(kind, attention, layer)
+    batched = all_heads(model, inputs_of(kind), attention=attention, layer=layer)
+    n_heads, d_head, n_queries = model.config.n_heads, model.config.d_head, len(there.query_labels)
+    assert batched.split == (1, n_queries, n_heads, d_head)
+    assert batched.permuted == (1, n_heads, n_queries, d_head)
+    assert batched.scores == (1, n_heads, n_queries, len(there.key_labels))
+    assert batched.difference is None if model.config.score_cap else batched.difference < 1e-5
