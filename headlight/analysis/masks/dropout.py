@@ -10,6 +10,7 @@ from torch import Tensor
 from headlight.analysis.masks.run import Predictions, outputs_at, predictions
 from headlight.analysis.masks.text import MaskText
 from headlight.analysis.trace.attentions import attentions_of
+from headlight.analysis.trace.dropout import keep_mask
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer
@@ -65,7 +66,7 @@ def run_dropout(
     seen: list[tuple[Tensor, Tensor]] = []
 
     def drop(pattern: Tensor, site: Site) -> Tensor:
-        keep = torch.empty(pattern.shape).bernoulli_(1 - probability, generator=generator).div_(1 - probability)
+        keep = keep_mask(pattern.shape, probability, generator)
         if site.name == looked_at:
             seen.append((pattern[0, head].float().cpu().clone(), keep[0, head].clone()))
         return pattern * keep.to(pattern)

@@ -14,6 +14,7 @@ from typing import Literal
 
 from headlight.analysis.blueprint.plan import blueprint_of
 from headlight.analysis.trace.attentions import ATTENTIONS, Attention
+from headlight.analysis.trace.dropout import rates_of
 from headlight.analysis.trace.residual_stream import embedding_sites, stream_places, sublayers
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import ConfigError
@@ -145,13 +146,19 @@ class Panel:
     """One activation on the stage."""
 
     name: str  # of the quantity, such as "memory" or "attn_out"
-    site: str  # the hook point; unique within a zoom level
+    site: str  # the hook point
     shape: Shape = "vectors"
     rows: str  # the side whose tokens are its rows, "source" or "target"
     columns: str = ""  # of "heads": the side whose tokens are the keys
     group: str = ""  # the block that it lies in; "" outside of blocks
     opens: str = ""  # the zoom level that it leads to; of "heads" each head leads one level further
     is_stream: bool = False  # the value of the residual stream itself: sub-layers read it, and are added to it
+    rate: float = 0.0  # of the dropout that the value is shown after, as in training; 0: the value itself
+
+    @property
+    def key(self) -> str:
+        """Its name on the stage; unique within a zoom level."""
+        return f"{self.site} dropout" if self.rate else self.site
 
     @property
     def mask(self) -> str:
@@ -178,17 +185,41 @@ def sites_of(lanes: tuple[Lane, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(site for panel in panels for site in (panel.site, panel.mask) if site))
 
 
-def lanes_of(config: ModelConfig, zoom: Zoom) -> tuple[Lane, ...]:
-    """Return the panels of a model at a zoom level; none for a head, which has its own figure."""
+def lanes_of(config: ModelConfig, zoom: Zoom, *, has_dropout: bool = False) -> tuple[Lane, ...]:
+    """Return the panels of a model at a zoom level; none for a head, which has its own figure.
+
+    Args:
+        config: of the model.
+        zoom: the zoom level.
+        has_dropout: add what dropout would make of some activations in training, each after the activation itself.
+    """
     match zoom.level:
         case "overview":
-            stacks = blueprint_of(config).stacks
-            return tuple(Lane(stack=stack, panels=tuple(_overview(config, stack))) for stack in stacks)
+            panels = {stack: _overview(config, stack) for stack in blueprint_of(config).stacks}
         case "block":
-            return (Lane(stack=zoom.stack, panels=tuple(_block(config, zoom))),)
+            panels = {zoom.stack: _block(config, zoom)}
         case "attention":
-            return (Lane(stack=zoom.stack, panels=tuple(_attention(zoom))),)
-    return ()
+            panels = {zoom.stack: _attention(zoom)}
+        case _:
+            panels = {}
+    return tuple(
+        Lane(stack=stack, panels=tuple(_with_dropout(of, config, zoom, has_dropout=has_dropout)))
+        for stack, of in panels.items()
+    )
+
+
+def _with_dropout(panels: Iterator[Panel], config: ModelConfig, zoom: Zoom, *, has_dropout: bool) -> Iterator[Panel]:
+    """Yield the panels, each followed by its value after dropout, where the zoom level shows this."""
+    rates = rates_of(config)
+    dropped = dict.fromkeys(("attn_out", "mlp_out"), rates.outputs)
+    if zoom.level == "overview" and not config.d_embed:  # else their sum is projected after the dropout
+        dropped |= dict.fromkeys(("sum", "norm"), rates.outputs)
+    if zoom.level == "attention" and rates.pattern:
+        dropped = {zoom.part: rates.pattern}
+    for panel in panels:
+        yield panel
+        if has_dropout and (rate := dropped.get(panel.name)):
+            yield replace(panel, name="dropout", rate=rate, opens="", is_stream=False)
 
 
 def _overview(config: ModelConfig, stack: str) -> Iterator[Panel]:

@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.analysis.blueprint.plan import blueprint_of, weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
 from headlight.language import say
-from pages.learn.architecture import PAGE, activation, block, cost, parameters, view_fields
+from pages.learn.architecture import PAGE, activation, block, cost, families, parameters, view_fields
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture.labels import on_drawing
@@ -24,6 +24,7 @@ PARTS = {
     "parameters": mark("Parameters"),
     "cost": mark("Cost"),
     "stream": mark("Residual stream"),
+    "families": mark("Families"),
 }
 LOOK = mark(
     "the residual stream runs straight up; each sub-layer reads it and adds its output to it. Point at a block to "
@@ -66,12 +67,17 @@ def architecture() -> None:
         case "stream":
             activation.show_stream(data)
             code = activation.stream_code
+        case "families":
+            families.show(data)
+            prose.look_for(say(families.LOOK), definitions("causal-mask", "cross-attention"))
+            code = None
         case _:
             _drawing(data)
             code, look = _code, say(LOOK)
     if look:
         prose.look_for(look, definitions("residual-stream", "layer-norm", "pre-norm", "feed-forward", "logits"))
-    code_expander.code(lambda: code(data))
+    if code is not None:
+        code_expander.code(lambda: code(data))
     state.publish()
 
 

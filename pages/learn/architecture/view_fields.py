@@ -47,7 +47,7 @@ def _shape(text: str, form: re.Pattern[str] = _SHAPE) -> TokensShape:
 
 
 BLOCK: Field = Field(PAGE, "block", None, _NAME_OF_BLOCK)  # None: see `first_to_look_at`
-PART = Field(PAGE, "part", "drawing", one_of("drawing", "parameters", "cost", "stream"))
+PART = Field(PAGE, "part", "drawing", one_of("drawing", "parameters", "cost", "stream", "families"))
 SHOWN = Field(PAGE, "show", "shapes", one_of("shapes", "weights", "text", "code"))  # of the chosen block
 SITE: Field = Field(PAGE, "site", None, _NAME_OF_SITE)  # None: the one to look at first
 SHAPES: dict[str, Field] = {  # of the tokens that each stack reads; None: those of the text

@@ -13,7 +13,9 @@ from headlight.analysis.flow.divergence import entropy
 from headlight.analysis.stage import first_view
 from headlight.analysis.stage.panels import Lane, StageText, Zoom, lanes_of, sites_of
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.dropout import drop
 from pages.components.sampling import NextTokenDistribution
+from pages.learn import dropout_step
 from pages.learn.start import view_fields
 from pages.shared import cache, models
 from pages.shared.models import CPU, PRECISIONS, ModelCard
@@ -87,7 +89,7 @@ class StageData:
     @property
     def lanes(self) -> tuple[Lane, ...]:
         """What the stage shows."""
-        return lanes_of(self.card.config, self.zoom)
+        return lanes_of(self.card.config, self.zoom, has_dropout=dropout_step.is_shown())
 
     @property
     def step(self) -> int:
@@ -240,14 +242,16 @@ class StageData:
         return tokenizer.target.labels([token])[0]
 
     def panel_values(self) -> Mapping[str, np.ndarray]:
-        """Return the values of all panels of this zoom level, by hook point; patterns are -inf where masked."""
+        """Return the values of all panels of this zoom level, by their keys; patterns are -inf where masked."""
         results = {}
         for lane in self.lanes:
             for panel in lane.panels:
                 values = self.values(panel.site)
+                if panel.rate:
+                    values = drop(values, site=panel.site, rate=panel.rate, seed=dropout_step.SEED.value)
                 if panel.mask:
                     values = np.where(self.values(panel.mask), values, -np.inf)
-                results[panel.site] = values
+                results[panel.key] = values
         return results
 
 

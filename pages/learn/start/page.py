@@ -9,6 +9,7 @@ from headlight.figures import isolate
 from headlight.language import say
 from pages.explore.decoding import view_fields as decoding_fields
 from pages.explore.decoding.view_fields import Branch
+from pages.learn import dropout_step
 from pages.learn.start import view_fields
 from pages.learn.start.components.stage import stage
 from pages.learn.start.data import StageData
@@ -62,6 +63,14 @@ for lane in lanes_of(model.config, zoom):
     for panel in lane.panels:
         print(panel.name, panel.site, captured.values(panel.site).shape)
 """
+CODE_WITH_DROPOUT = """
+for lane in lanes_of(model.config, zoom, has_dropout=True):
+    for panel in lane.panels:
+        values = captured.values(panel.site)
+        if panel.rate:
+            values = drop(values, site=panel.site, rate=panel.rate, seed={seed})
+        print(panel.name, panel.key, values.shape)
+"""
 
 
 def page() -> None:
@@ -81,6 +90,8 @@ def show() -> None:
         return
     if data.zoom.level == "head":
         _head(data)
+    else:
+        dropout_step.controls(data.card.config)
     prose.look_for(say(LOOK_FOR[data.zoom.level]))
     _links(data)
     code_expander.code(lambda: _code(data))
@@ -232,9 +243,13 @@ def _decoding(data: StageData) -> dict[str, str]:
 def _code(data: StageData) -> str:
     """Return the lines that generate the text and capture what the stage shows."""
     from headlight.analysis.stage.panels import Zoom, lanes_of
+    from headlight.analysis.trace.dropout import drop
 
+    code, uses = CODE, [data.source.recipe()[0], data.captured, lanes_of]
+    if dropout_step.is_shown():
+        code, uses = CODE_WITH_DROPOUT.format(seed=dropout_step.SEED.value), [*uses, drop]
     zoom = Lines(f"zoom = Zoom.of({str(data.zoom)!r})", (Zoom,))
-    return script(zoom, Lines(CODE, (data.source.recipe()[0], data.captured, lanes_of)))
+    return script(zoom, Lines(code, (*uses,)))
 
 
 page()

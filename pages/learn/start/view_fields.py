@@ -6,6 +6,7 @@ from dataclasses import replace
 from headlight.analysis.stage.panels import Zoom
 from headlight.language import say
 from pages.components.sampling import SLIDERS, sampling_fields, sampling_of, sent_sampling
+from pages.learn import dropout_step
 from pages.learn.steps import view_fields as steps_fields
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, matching, number, one_of
@@ -44,7 +45,7 @@ STEP = Field(PAGE, "step", None, number)  # number of generated tokens; None: th
 TOKENS: Field = Field(PAGE, "tokens", (), _TOKENS, lambda tokens: ".".join(map(str, tokens)))  # forced first tokens
 SAMPLING = sampling_fields(PAGE, temperature=1.0)
 DECODING = Field(PAGE, "decoding", None, one_of("greedy", "sampling"))  # None: as `fit` finds it
-FIELDS = (ZOOM, STEP, TOKENS, DECODING, *SAMPLING.values(), *steps_fields.FIELDS)
+FIELDS = (ZOOM, STEP, TOKENS, DECODING, *SAMPLING.values(), *steps_fields.FIELDS, *dropout_step.FIELDS)
 
 
 def sampling() -> Sampling:

@@ -10,7 +10,7 @@ import transformer_core as tc
 from headlight.analysis.blueprint.capture import CapturedText
 from headlight.analysis.blueprint.plan import blueprint_of
 from headlight.analysis.stage.panels import Lane, Panel, Zoom, lanes_of, sites_of
-from tests.model.building import VARIATIONS, varied_model
+from tests.model.building import VARIATIONS, odd_config, varied_model
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.sites import site_names
@@ -35,7 +35,7 @@ def test_every_panel_shows_what_passes_its_hook_point_in_the_shape_that_it_says(
     captured = CapturedText(model, inputs)
     n = {"source": len(inputs[0]), "target": len(inputs[-1])}
     for zoom in zooms(config):
-        lanes = lanes_of(config, zoom)
+        lanes = lanes_of(config, zoom, has_dropout=True)
         assert {*sites_of(lanes)} <= {*site_names(model)}, zoom
         for panel in panels(lanes):
             values = captured.values(panel.site)
@@ -48,8 +48,8 @@ def test_every_panel_shows_what_passes_its_hook_point_in_the_shape_that_it_says(
                     assert not values[~allowed].any() and allowed.any(axis=-1).all()
                 case "head vectors":
                     assert values.shape[1:] == (n[panel.rows], config.d_head), panel
-        sites = [panel.site for panel in panels(lanes)]
-        assert len(sites) == len({*sites})
+        keys = [panel.key for panel in panels(lanes)]
+        assert len(keys) == len({*keys})
 
 
 @pytest.mark.parametrize("variation", [*VARIATIONS])
@@ -84,6 +84,23 @@ def test_in_a_block_each_sum_is_what_was_read_and_what_the_sub_layer_gave(variat
                 np.testing.assert_allclose(values[panel.site], stream + values[before.site], atol=1e-5)
             if panel.is_stream:
                 stream = values[panel.site]
+
+
+def dropped(zoom: str, **rates: float) -> list[tuple[str, float]]:
+    """The hook points after which a small encoder-decoder has dropout at a zoom level, with the rates."""
+    lanes = lanes_of(odd_config(**rates), Zoom.of(zoom), has_dropout=True)
+    return [(panel.site.rpartition(".")[2], panel.rate) for panel in panels(lanes) if panel.name == "dropout"]
+
+
+def test_dropout_is_where_the_configuration_has_it_or_else_at_the_papers_rate():
+    rates = {"dropout": 0.2, "dropout_pattern": 0.3}
+    outputs = ["hook_attn_out", "hook_attn_out", "hook_mlp_out"]
+    assert dropped("", **rates) == [("hook_resid_pre", 0.2)] * 2
+    assert dropped("decoder.0", **rates) == [(site, 0.2) for site in outputs]
+    assert dropped("decoder.0.cross_attn", **rates) == [("hook_pattern", 0.3)]
+    assert dropped("decoder.0.cross_attn", dropout=0.2, dropout_pattern=0.0) == [("hook_attn_out", 0.2)]
+    assert dropped("encoder.0", dropout=0.0, dropout_pattern=0.3) == []
+    assert dropped("decoder.0", dropout=0.0, dropout_pattern=0.0) == [(site, 0.1) for site in outputs]
 
 
 @pytest.mark.parametrize("name", ["", "encoder.0", "decoder.1.cross_attn", "decoder.0.self_attn.3"])

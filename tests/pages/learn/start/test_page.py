@@ -18,6 +18,7 @@ from headlight.analysis.blueprint.plan import blueprint_of
 from headlight.analysis.interventions.records import Ablation, Component, InterventionStack
 from headlight.analysis.interventions.stacks import to_json
 from headlight.analysis.stage.panels import Panel, Zoom
+from headlight.analysis.trace.dropout import drop
 from pages.learn.start import view_fields
 from pages.learn.start.components import stage
 from pages.shared.page import pages
@@ -101,6 +102,19 @@ def test_a_pronoun_comes_from_the_noun_that_it_stands_for_and_from_what_is_said_
     assert "tired" not in sources_in(sent(open_start(open_app, stack=stack))[0], step)
     wide, *_ = sent(open_start(open_app, text="The animal didn't cross the street because it was too wide."))
     assert {*sources_in(wide, step)} == {"it", "wide", "street"}
+
+
+def test_dropout_is_shown_as_a_step_of_its_own_from_the_address(open_app: OpenApp):
+    app = open_start(open_app, model="en-fr", zoom="decoder.0", dropout="shown", mask="3")
+    _, numbers, _ = sent(app)
+    after = {site.removesuffix(" dropout"): values for site, values in numbers.items() if site.endswith("dropout")}
+    assert len(after) == 3
+    for site, values in after.items():
+        np.testing.assert_allclose(values, drop(numbers[site], site=site, rate=0.1, seed=3), rtol=1e-6)
+    assert "At inference dropout is the identity" in words_of(app) and "This model’s dropout is" in words_of(app)
+    assert url_of(app)["mask"] == "3" and "seed=3" in shown_code(app)
+    assert all(f"{site} dropout" in run_lines(shown_code(app))[1] for site in after)
+    assert "Seed" not in words_of(app.toggle[0].set_value(False).run())
 
 
 def test_interventions_act_on_all_that_the_overview_shows(open_app: OpenApp):

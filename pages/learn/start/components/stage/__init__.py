@@ -47,6 +47,7 @@ PANELS = {
     "k": mark("Keys"),
     "v": mark("Values"),
     "z": "z",
+    "dropout": mark("Dropout"),
 }
 HUES = {"hook_q": "query", "hook_k": "key", "hook_v": "value", "hook_z": "value"}  # by stem; others are signed
 
@@ -97,7 +98,7 @@ def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], No
         "flow": sources_payload(data.attention_shares, text) if zoom.level == "overview" else None,
         "colors": {theme.name: _colors(theme) for theme in (LIGHT, DARK)},
     }
-    numbers = b"".join(_numbers(panel, values[panel.site]) for lane in lanes for panel in lane.panels)
+    numbers = b"".join(_numbers(panel, values[panel.key]) for lane in lanes for panel in lane.panels)
     component(__file__, "stage", isolated=True)(
         key=view_fields.STAGE,
         data=packed(header, numbers + b"".join(scores for _, scores in payloads)),
@@ -127,7 +128,7 @@ def _lane(lane: Lane, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
         "stack": lane.stack,
         "title": say(STACKS[lane.stack]),
         "groups": {group: _group(Zoom.of(group)) for group in groups},
-        "panels": [_panel(panel, values[panel.site]) for panel in lane.panels],
+        "panels": [_panel(panel, values[panel.key]) for panel in lane.panels],
     }
 
 
@@ -146,7 +147,7 @@ def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
         values = values[:, columns]
     return {
         "name": panel.name,
-        "site": panel.site,
+        "site": panel.key,
         "title": title,
         "ids": None if columns is None else columns.tolist(),
         "shape": panel.shape,
