@@ -10,7 +10,6 @@ import { drawFollowed } from "./follow.js";
 import { BAND, fitted, tokensWidth } from "./layout.js";
 import { nextToken } from "./prediction.js";
 import { drawStream, jointOf } from "./residual.js";
-import { isStill } from "./travel.js";
 
 export function makeLanes(view) {
   // Draws all lanes again, for other data or another size; pictures are painted by `repaint`.
@@ -53,21 +52,14 @@ function roomOf(view) {
 }
 
 function moreOf(strip) {
-  // A lane that is wider than its room is scrolled: marks at its edges show on which side there is more, and lead there.
-  const marks = [-1, 1].map((side) => {
-    const mark = element("button", `more ${side < 0 ? "before" : "after"}`, side < 0 ? "‹" : "›");
-    Object.assign(mark, { type: "button", tabIndex: -1, title: side < 0 ? say("Scroll back") : say("Scroll on: there is more") });
-    mark.setAttribute("aria-hidden", "true"); // what is reached by keys is scrolled into view
-    mark.addEventListener("click", () => strip.scrollBy({ left: side * 0.7 * strip.clientWidth, behavior: isStill() ? "auto" : "smooth" }));
-    return mark;
-  });
-  const show = () => {
-    const rest = strip.scrollWidth - strip.clientWidth - strip.scrollLeft;
+  // A lane that is wider than its room is scrolled: marks at its edges show on which side there is more.
+  const marks = [element("span", "more before", "‹"), element("span", "more after", "›")];
+  for (const mark of marks) mark.setAttribute("aria-hidden", "true");
+  strip.showMore = () => {
     marks[0].hidden = strip.scrollLeft < 2;
-    marks[1].hidden = rest < 2;
+    marks[1].hidden = strip.scrollWidth - strip.clientWidth - strip.scrollLeft < 2;
   };
-  strip.addEventListener("scroll", show);
-  strip.showMore = show;
+  strip.addEventListener("scroll", strip.showMore);
   return marks;
 }
 
