@@ -95,7 +95,8 @@ def _row(
         hiding = {n: evidence.hiding(order[n:]) for n in range(after(spec), len(order) + 1)}
         drawn = {n: _drawn(replace(figures[id(spec)], evidence=numbers)) for n, numbers in hiding.items()}
         begins = [n for n in drawn if n - 1 not in drawn or _numbers(drawn[n]) != _numbers(drawn[n - 1])]
-        for n, until in zip(begins, [*begins[1:], ""], strict=True):
+        ends: list[int | str] = [*begins[1:], ""]
+        for n, until in zip(begins, ends, strict=True):
             yield n, until, _figure(drawn[n], plots)
 
     def parts(drawn: Iterator[tuple[int, int | str, prose.Markup]]) -> prose.Markup:

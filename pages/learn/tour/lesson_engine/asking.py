@@ -28,7 +28,7 @@ class AskedNumbers:
         n = min(len(parts), len(self.parts))
         if not values.axes or (name, run) != (self.name, self.run) or parts[:n] != self.parts[:n]:
             return values
-        places = dict(zip(("head",), self.parts[2:], strict=False)) | self.places
+        places = {**dict(zip(("head",), self.parts[2:], strict=False)), **self.places}
         index: list[slice | int] = [slice(None)] * len(values.axes)
         with suppress(ExpressionError):  # an axis or a place that is not there; the question says so
             for place, axis in enumerate(values.axes):
@@ -56,7 +56,11 @@ def _read(node: ast.AST) -> Iterator[AskedNumbers]:
         case ast.Call(ast.Name(function)) if function in _NOT_READ:
             return
         case ast.Call(ast.Attribute(of, "at"), _, at) if quantity := quantity_of(of):
-            places = {str(one.arg): one.value.value for one in at if isinstance(one.value, ast.Constant)}
+            places: dict[str, str | float] = {}
+            for one in at:
+                match one:
+                    case ast.keyword(str() as axis, ast.Constant(str() | int() | float() as place)):
+                        places[axis] = place
             yield AskedNumbers(name=quantity[0], parts=quantity[1], run=quantity[2], places=places)
         case _ if quantity := quantity_of(node):
             yield AskedNumbers(name=quantity[0], parts=quantity[1], run=quantity[2], places={})

@@ -97,8 +97,9 @@ class Evidence:
             ExpressionError: there is no such quantity.
         """
         result = self._whole(name, parts, of)
-        for numbers in self._asked if isinstance(result, Values) else ():
-            result = numbers.hide(result, name, parts, of)
+        for numbers in self._asked:
+            if isinstance(result, Values):
+                result = numbers.hide(result, name, parts, of)
         return result
 
     def _whole(self, name: str, parts: Parts, of: str) -> Result:

@@ -107,10 +107,10 @@ def numbers_in(lesson: Lesson, spec: FigureSpec, evidence: Evidence, n_answered:
         match kind.draw(FigureData(lesson=lesson, spec=spec, evidence=hiding, moved=moved)):
             case Plot() as plot:
                 _, *columns = plot.arrays().items()
-                columns = [numbers for name, numbers in columns if name == "weight"] or [of for _, of in columns]
-                cells = np.concatenate([of if len(of) < MANY else [of.min(), of.max()] for of in columns])
+                arrays = [numbers for name, numbers in columns if name == "weight"] or [of for _, of in columns]
+                cells = [str(n) for of in arrays for n in (of.tolist() if len(of) < MANY else (of.min(), of.max()))]
             case Strip(notes=notes):
-                cells = notes
+                cells = [*notes]
             case LessonTable(rows=rows):
                 cells = [cell.replace("\u2212", "-") for _, *row in rows for cell in row]
         for cell in cells:
