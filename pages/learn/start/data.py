@@ -209,10 +209,10 @@ class StageData:
         return int(np.argmax(self.entropies)) if self.entropies else 0
 
     def most_probable(self, step: int, n: int) -> list[tuple[str, float]]:
-        """Return the labels and the model's own probabilities of the n most probable tokens at a step."""
-        log_probs = self.log_probs[step]
-        tokens = np.argsort(-log_probs, kind="stable")[:n].tolist()
-        return [(self.label(token), float(np.exp(log_probs[token]))) for token in tokens]
+        """Return the n most probable tokens at a step: labels, and probabilities among all that may be generated."""
+        probabilities = np.exp(self.log_probs[step])
+        tokens = np.argsort(-probabilities, kind="stable")[:n].tolist()
+        return [(self.label(token), float(probabilities[token] / probabilities.sum())) for token in tokens]
 
     @property
     def distributions(self) -> list[NextTokenDistribution]:
