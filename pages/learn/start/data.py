@@ -17,6 +17,7 @@ from headlight.analysis.trace.dropout import drop
 from pages.components.sampling import NextTokenDistribution
 from pages.learn import dropout_step
 from pages.learn.start import view_fields
+from pages.learn.steps.data import generated
 from pages.shared import cache, models
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.recipe import Expression, call, named, value_of
@@ -25,9 +26,8 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
-from transformer_core.decoding.settings import GREEDY, Sampling
+from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import mark
-from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from headlight.analysis.stage.first_view import FirstView
@@ -69,7 +69,7 @@ class StageData:
         first = _first_view(source.path, source.version, card.config) if is_first else None
         if first is not None and first.prompt != view.text:
             first = None
-        text = first.text if first is not None else value_of(_generated(source, view.text))
+        text = first.text if first is not None else value_of(_text(source, view))
         data = cls(
             card=card,
             view=view,
@@ -108,6 +108,15 @@ class StageData:
         return self.text.target[self.text.n_given : self.text.n_given + max(0, step)]
 
     @property
+    def tokens_elsewhere(self) -> tuple[int, ...]:
+        """The generated tokens, or what the blanks are filled with; () if a page that reads the text finds the same."""
+        has_output = self.text.architecture != "decoder_only" or state.wants_continuation(self.card)
+        if view_fields.is_models_own() and has_output and not self.text.n_left_out:
+            return ()
+        is_filling = self.text.architecture == "encoder_only"
+        return self.forced if is_filling else self.text.target[self.text.n_given :]
+
+    @property
     def generated_text(self) -> str:
         """The text that an encoder-decoder generated, if it is not its own greedy output; "" otherwise."""
         if self.text.architecture != "encoder_decoder" or view_fields.is_models_own():
@@ -124,7 +133,7 @@ class StageData:
     @cached_property
     def recipe(self) -> Expression:
         """The text as code."""
-        return _generated(self.source, self.view.text)
+        return _text(self.source, self.view)
 
     @cached_property
     def captured(self) -> Expression:
@@ -255,16 +264,8 @@ class StageData:
         return results
 
 
-def _generated(source: Source, text: Given) -> Expression:
-    from headlight.analysis.stage.generating import generate
-
-    model, tokenizer = source.recipe()
-    options = {"chosen": view_fields.TOKENS.value} if view_fields.TOKENS.value else {}
-    decoding = view_fields.decoding()
-    if decoding != GREEDY:
-        options["sampling"] = decoding
-    result = source.forward(call(generate, model, tokenizer, text, **options))
-    return named("stage_text", cache.kept(mark("generated texts"), result))
+def _text(source: Source, view: View) -> Expression:
+    return generated(source, view.text, view_fields.TOKENS.value, view_fields.decoding())
 
 
 @cache.by_arguments(mark("first views"))

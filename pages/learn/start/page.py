@@ -1,6 +1,7 @@
 """Start: how does my text become a prediction, on one screen?"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import streamlit as st
@@ -13,14 +14,13 @@ from pages.learn import dropout_step
 from pages.learn.start import view_fields
 from pages.learn.start.components.stage import stage
 from pages.learn.start.data import StageData
-from pages.learn.steps import figure
-from pages.learn.steps import view_fields as steps_fields
-from pages.learn.steps.data import StepsData
+from pages.learn.steps.view_fields import FIELDS as STEPS
+from pages.learn.steps.view_fields import TOKENS, written_ids
 from pages.shared import answer, code_expander, model_bar, prose, readings
 from pages.shared.answer import NO_BLANK, NO_HEAD, NO_MASK
 from pages.shared.recipe import Lines, script
 from pages.shared.view import state
-from pages.shared.view.fields import sent, written
+from pages.shared.view.fields import sent
 from transformer_core.errors import HeadlightError, mark
 
 LEAD = mark(
@@ -50,7 +50,6 @@ LOOK_FOR = {
         "each head compares its own queries with its own keys; the softmax of the scores is its pattern, and z is the "
         "sum of the values, weighted by the pattern. Click a head to follow it step by step."
     ),
-    "head": mark("choose another query, or click any number to see its formula with its inputs."),
 }
 ENDED = mark("The model ended the text here (end-of-sequence token).")
 FULL = mark("All positions of this model are used, so no further token can be generated.")
@@ -88,10 +87,7 @@ def show() -> None:
     data = _drawn()
     if data is None:
         return
-    if data.zoom.level == "head":
-        _head(data)
-    else:
-        dropout_step.controls(data.card.config)
+    dropout_step.controls(data.card.config)
     prose.look_for(say(LOOK_FOR[data.zoom.level]))
     _links(data)
     code_expander.code(lambda: _code(data))
@@ -105,6 +101,7 @@ def _drawn() -> StageData | None:
         with st.spinner(say("Reading the text …"), show_time=True):
             data = StageData.current(card)
             if data is not None:
+                _open_head(data)
                 data.capture()
         if data is None:
             return None
@@ -126,16 +123,33 @@ def _take(data: StageData) -> None:
             view_fields.choose_token(data.generated_until(step), token)
 
 
-def _head(data: StageData) -> None:
-    try:
-        steps = StepsData.of(data.card, data.view, data.source, data.recipe)
-    except HeadlightError as error:
-        prose.warning(say("This head cannot be shown step by step: {why}.", why=error))
+def _open_head(data: StageData) -> None:
+    """Open Attention step by step if a head is chosen, on the same tokens; the address leads back to its attention."""
+    zoom = data.zoom
+    if zoom.level != "head":
         return
-    with st.container(key="hl-steps"):
-        figure.draw(steps)
-        figure.remarks(steps)
-        figure.number(steps)
+    query = data.query_of(zoom.attention)
+    chosen = {"query": str(query)} if query is not None else {}
+    of_link = {field.name: st.query_params[field.name] for field in STEPS if field.name in st.query_params}
+    tokens = {TOKENS.name: written_ids(data.tokens_elsewhere)} if data.tokens_elsewhere else {}
+    view_fields.ZOOM.set(str(replace(zoom, head=None)))
+    state.publish()
+    st.switch_page("learn/steps/page.py", query_params=_text(data) | _head(data) | chosen | of_link | tokens)
+
+
+def _text(data: StageData) -> dict[str, str]:
+    """Return the model and the text as other pages have them; they would generate the model's own output."""
+    target = {state.TARGET.key: data.generated_text} if data.generated_text else {}
+    return {state.MODEL.key: data.view.model, **state.text_parameters(), **target}
+
+
+def _head(data: StageData) -> dict[str, str]:
+    zoom = data.zoom
+    return {
+        state.ATTENTION.key: zoom.attention,
+        state.LAYER.key: str(zoom.layer),
+        state.HEAD.key: str(zoom.head if zoom.head is not None else data.view.head),
+    }
 
 
 def _ended(data: StageData) -> str:
@@ -180,14 +194,7 @@ def _remarks(data: StageData) -> list[str]:
 def _links(data: StageData) -> None:
     """Draw links to the pages that show the zoom level in full, each in the matching state."""
     zoom = data.zoom
-    text = {state.MODEL.key: data.view.model, **state.text_parameters()}
-    if data.generated_text:  # the other pages would generate the model's own output
-        text |= {state.TARGET.key: data.generated_text}
-    head = {
-        state.ATTENTION.key: zoom.attention,
-        state.LAYER.key: str(zoom.layer),
-        state.HEAD.key: str(zoom.head if zoom.head is not None else data.view.head),
-    }
+    text, head = _text(data), _head(data)
 
     def link(page: str, label: str, icon: str, view: Mapping[str, str] = MappingProxyType({})) -> None:
         st.page_link(
@@ -218,11 +225,6 @@ def _links(data: StageData) -> None:
             case "attention":
                 link("explore/heads", say("These heads on the Heads page"), "grid_view", head)
                 link("learn/masks", say("Edit this mask"), "grid_off", head)
-            case "head":
-                is_shown_there = view_fields.is_models_own() or bool(data.generated_text)  # with the same tokens
-                steps = written(steps_fields.FIELDS) if is_shown_there else {}
-                link("explore/heads", say("This head on the Heads page"), "grid_view", head)
-                link("learn/steps", say("This head step by step"), "footprint", head | steps)
 
 
 def _decoding(data: StageData) -> dict[str, str]:

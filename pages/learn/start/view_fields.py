@@ -1,30 +1,23 @@
 """What defines the view of the Start page, beside the model and the text: zoom, step, and how tokens are chosen."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from headlight.analysis.stage.panels import Zoom
 from headlight.language import say
 from pages.components.sampling import SLIDERS, sampling_fields, sampling_of, sent_sampling
 from pages.learn import dropout_step
-from pages.learn.steps import view_fields as steps_fields
+from pages.learn.steps.view_fields import MOST_CHOSEN, token_ids, written_ids
 from pages.shared.view import state
-from pages.shared.view.fields import Field, Kept, matching, number, one_of
+from pages.shared.view.fields import Field, Kept, number, one_of
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
-from transformer_core.errors import ConfigError, mark
+from transformer_core.errors import ConfigError
 
 PAGE = "start"
 STAGE = "start-stage"  # key of the component
 ZOOMED, STEPPED = SharedValue(STAGE, "zoom"), SharedValue(STAGE, "step")  # the person's choices there
 DECODED = SharedValue(STAGE, "decoding")
-MOST_CHOSEN = 64  # tokens in the address
-_TOKENS = matching(
-    r"(?:\d{1,7}(?:\.\d{1,7})*)?",
-    mark("the format is token ids joined by dots: 12.44"),
-    lambda match: tuple(int(token) for token in match[0].split(".")[:MOST_CHOSEN] if token),
-)
 _OF = Kept("start-of")  # the model and the text that the chosen tokens belong to
 
 
@@ -42,10 +35,10 @@ def _zoom(text: str) -> str:
 
 ZOOM: Field = Field(PAGE, "zoom", "", _zoom)
 STEP = Field(PAGE, "step", None, number)  # number of generated tokens; None: the least certain step
-TOKENS: Field = Field(PAGE, "tokens", (), _TOKENS, lambda tokens: ".".join(map(str, tokens)))  # forced first tokens
+TOKENS: Field = Field(PAGE, "tokens", (), token_ids, written_ids)  # forced first tokens
 SAMPLING = sampling_fields(PAGE, temperature=1.0)
 DECODING = Field(PAGE, "decoding", None, one_of("greedy", "sampling"))  # None: as `fit` finds it
-FIELDS = (ZOOM, STEP, TOKENS, DECODING, *SAMPLING.values(), *steps_fields.FIELDS, *dropout_step.FIELDS)
+FIELDS = (ZOOM, STEP, TOKENS, DECODING, *SAMPLING.values(), *dropout_step.FIELDS)
 
 
 def sampling() -> Sampling:
@@ -89,22 +82,12 @@ def fit(config: ModelConfig, identity: object) -> list[str]:
     return []
 
 
-def on_zoom(query_of: Callable[[str], int | None]) -> None:
-    """Set the zoom level that a person chose, after validating the browser's message.
-
-    Args:
-        query_of: returns the query to look at in the head of an attention; None: the page finds one.
-    """
+def on_zoom() -> None:
+    """Set the zoom level that a person chose, after validating the browser's message."""
     try:
         ZOOM.set(_zoom(str(ZOOMED.heard())[:100]))
     except ValueError:
         return
-    zoom = Zoom.of(ZOOM.value)
-    if zoom.level == "head":  # another head: the details opened in the previous one do not apply
-        for field in steps_fields.FIELDS:
-            field.set(field.usual)
-        steps_fields.QUERY.set(query_of(zoom.attention))
-        steps_fields.PLACE.forget()
 
 
 def on_step(*, is_filling: bool) -> None:
@@ -140,8 +123,7 @@ def choose_token(generated: tuple[int, ...], token: int) -> None:
 
 
 def forget_places() -> None:
-    """Make the next run send the zoom level, the step and the place to figures drawn for the first time."""
-    steps_fields.PLACE.forget()
+    """Make the next run send the zoom level and the step to a stage drawn for the first time."""
     STEPPED.forget()
     ZOOMED.forget()
 

@@ -1,7 +1,7 @@
 """The data of the Attention step by step page: a head on a text, and the tokens that are shown."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
+from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import mark
 from transformer_core.text.interface import Given
 
@@ -54,6 +55,24 @@ def recipe(source: Source, config: ModelConfig, text: Given, target: str | None)
     loaded = source.recipe()
     reading = readings.call_of(loaded, source, text, target, min(MOST_TOKENS, config.max_seq_len))
     return named("model_run", through(source.forward(reading), lambda _: read(source, text, target)))
+
+
+def generated(source: Source, text: Given, chosen: tuple[int, ...], sampling: Sampling = GREEDY) -> Expression:
+    """Return the text of the stage as code: a text with what is generated after it, or with its blanks filled.
+
+    Args:
+        source: the model.
+        text: the source, the prompt, or a text with blanks.
+        chosen: tokens that come first, whatever the settings say.
+        sampling: how those after them are chosen.
+    """
+    from headlight.analysis.stage.generating import generate
+
+    options: dict[str, Any] = {"chosen": chosen} if chosen else {}
+    if sampling != GREEDY:
+        options["sampling"] = sampling
+    result = source.forward(call(generate, *source.recipe(), text, **options))
+    return named("stage_text", cache.kept(mark("generated texts"), result))
 
 
 def walk_of(model_run: Expression, source: Source, head: HeadName) -> Expression:
@@ -95,6 +114,9 @@ class StepsData:
         if not view.text:
             return None
         source = view.source(card)
+        view_fields.forget_tokens_of_another((source, view.text, view.target))
+        if tokens := view_fields.TOKENS.value:
+            return cls.of(card, view, source, generated(source, view.text, tokens))
         return cls.of(card, view, source, recipe(source, card.config, view.text, view.target))
 
     @classmethod

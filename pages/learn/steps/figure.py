@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MOST_BESIDE = 8  # layers or heads side by side; more become a drop-down list
 ASK = mark("Click any number in the figure or below it to see its formula here, with its inputs.")
 CUT = mark("This text is long: {n} of its tokens are left out here.")
+GENERATED = mark("These are the tokens on the Start page: {n} were generated or chosen there.")
 PART = mark(
     "Showing {n_queries} queries and {n_keys} keys around the chosen query; all sums run over all {all_keys} keys."
 )
@@ -134,7 +135,9 @@ def remarks(data: StepsData) -> None:
     """Say which part of the text is left out or not shown."""
     n_all = tuple(map(len, data.labels))
     n_left_out = data.model_run.n_left_out
-    lines = [say(CUT, n=n_left_out)] if n_left_out else []
+    tokens = view_fields.TOKENS.value
+    lines = [say(GENERATED, n=len(tokens))] if tokens else []
+    lines += [say(CUT, n=n_left_out)] if n_left_out else []
     if max(n_all) > MOST_SHOWN:
         n_queries, n_keys = map(len, data.shown)
         lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))

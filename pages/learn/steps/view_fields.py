@@ -11,7 +11,8 @@ from typing import NamedTuple
 from headlight.analysis.heads.measures import HeadName
 from pages.learn.steps.step_texts import TITLES
 from pages.shared.models import ModelCard
-from pages.shared.view.fields import Field, matching, number, one_of
+from pages.shared.view import state
+from pages.shared.view.fields import Field, Kept, matching, number, one_of
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.errors import mark
 
@@ -19,6 +20,20 @@ PAGE = "steps"
 FIGURE = "steps-figure"  # key of the component
 _CELL = r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})"
 PLACE = SharedValue(FIGURE, "view")  # state of the figure
+
+
+MOST_CHOSEN = 64  # tokens in the address
+token_ids = matching(
+    r"(?:\d{1,7}(?:\.\d{1,7})*)?",
+    mark("the format is token ids joined by dots: 12.44"),
+    lambda match: tuple(int(token) for token in match[0].split(".")[:MOST_CHOSEN] if token),
+)
+_OF = Kept("steps-of")  # the model and the text that the generated tokens belong to
+
+
+def written_ids(tokens: tuple[int, ...]) -> str:
+    """Return token ids as the address has them."""
+    return ".".join(map(str, tokens))
 
 
 class MatrixCell(NamedTuple):
@@ -43,12 +58,20 @@ CELL: Field = Field(  # the number whose formula is open
     ),
     lambda cell: f"{cell.matrix}.{cell.row}.{cell.column}",
 )
-FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL)
+TOKENS: Field = Field(PAGE, "tokens", (), token_ids, written_ids)  # what Start generated, or filled the blanks with
+FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL, TOKENS)
 
 
 def usual_head(card: ModelCard) -> HeadName:
     """Return the guided head, an encoder head, or else the first head."""
     return HeadName(next(iter(card.attentions)), *(card.guided_head or (0, 0)))
+
+
+def forget_tokens_of_another(identity: object) -> None:
+    """Forget the generated tokens if the model or the text changes; `identity`: of both."""
+    if _OF.is_chosen and _OF.value != identity and not state.came_by_link():
+        TOKENS.set(())
+    _OF.set(identity)
 
 
 def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int, int]]) -> None:

@@ -125,10 +125,29 @@ def test_interventions_act_on_all_that_the_overview_shows(open_app: OpenApp):
     assert_captured(app, "en-fr", {"encoder.blocks.0.self_attn.hook_z": tc.zero_heads([1])})
 
 
-def test_a_head_is_the_one_of_the_page_attention_step_by_step(open_app: OpenApp):
-    app = open_start(open_app, model="fill-in", zoom="encoder.1.self_attn.2")
-    assert sent(app)[0]["lanes"] == [] and unpacked(component(app, "steps").bytes)[0]["head"] == 2
-    assert {"zoom": "encoder.1.self_attn.2", "layer": "1", "head": "2"}.items() <= url_of(app).items()
+@pytest.mark.parametrize(
+    ("model", "zoom", "given"),
+    [
+        ("en-fr", "decoder.0.cross_attn.3", {"step": "2", "tokens": "6.11"}),
+        ("stories", "decoder.1.self_attn.2", {"step": "3", "tokens": "6.11", "text": "The cat"}),
+        ("fill-in", "encoder.1.self_attn.0", {"tokens": "495"}),
+    ],
+)
+def test_a_head_opens_attention_step_by_step_on_the_tokens_of_the_stage(
+    open_app: OpenApp, model: str, zoom: str, given: dict[str, str]
+):
+    """Old links with a head open it, too, with what they say about that page."""
+    attention, _, head = zoom.rpartition(".")
+    stage_header, *_ = sent(open_start(open_app, model=model, zoom=attention, **given))
+    app = open_start(open_app, model=model, zoom=zoom, stage="softmax", **given)
+    steps = unpacked(component(app, "steps").bytes)[0]
+    assert steps["head"] == int(head) and url_of(app)["stage"] == "softmax"
+    assert not [one for one in app.get("bidi_component") if "stage" in one.proto.component_name.split(".")[-1:]]
+    if model != "fill-in":
+        assert url_of(app)["query"] == str(stage_header["rows"][int(given["step"])])
+    labels = stage_header["sides"][stage_header["lanes"][0]["panels"][0]["rows"]]["labels"]
+    first = steps["first"]["query"]
+    assert steps["query"] == labels[first : first + len(steps["query"])]
 
 
 def test_generated_tokens_settings_and_step_come_from_the_address(open_app: OpenApp):
@@ -226,7 +245,7 @@ def test_the_code_runs_and_prints_the_shapes_of_all_panels(open_app: OpenApp):
     assert all(panel["site"] in printed for panel in panels_of(sent(app)[0]))
 
 
-@pytest.mark.parametrize("zoom", ["", "decoder.0.cross_attn.3"])
+@pytest.mark.parametrize("zoom", ["", "decoder.0.cross_attn"])
 def test_links_open_their_pages_in_the_matching_state(open_app: OpenApp, zoom: str):
     app = open_start(open_app, zoom=zoom, tokens="6.11", step="2", text="The dog sees the cat.")
     links = [link.proto for link in app.get("page_link")]

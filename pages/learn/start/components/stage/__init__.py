@@ -53,7 +53,7 @@ HUES = {"hook_q": "query", "hook_k": "key", "hook_v": "value", "hook_z": "value"
 
 
 def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], None]) -> None:
-    """Draw the stage at the zoom level of the data; for a head, draw only the way back.
+    """Draw the stage at the zoom level of the data.
 
     Args:
         data: the text, and the current selection.
@@ -102,7 +102,7 @@ def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], No
     component(__file__, "stage", isolated=True)(
         key=view_fields.STAGE,
         data=packed(header, numbers + b"".join(scores for _, scores in payloads)),
-        on_zoom_change=lambda: view_fields.on_zoom(data.query_of),
+        on_zoom_change=view_fields.on_zoom,
         on_step_change=lambda: view_fields.on_step(is_filling=text.architecture == "encoder_only"),
         on_sampling_change=lambda: view_fields.on_sampling(data.generated_until(view_fields.STEP.value)),
         on_decoding_change=lambda: view_fields.on_decoding(data.generated_until(view_fields.STEP.value)),
@@ -112,14 +112,9 @@ def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], No
 
 def title_of(zoom: Zoom) -> str:
     """Return the name of a zoom level."""
-    match zoom.level:
-        case "overview":
-            return say("Overview")
-        case "block":
-            return say(BLOCKS[zoom.stack], layer=zoom.layer)
-        case "attention":
-            return say(PARTS[zoom.part])
-    return f"L{zoom.layer}.H{zoom.head}"
+    if zoom.part:
+        return say(PARTS[zoom.part])
+    return say(BLOCKS[zoom.stack], layer=zoom.layer) if zoom.stack else say("Overview")
 
 
 def _lane(lane: Lane, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
