@@ -134,6 +134,8 @@ def test_all_that_some_queries_may_see_is_within_reach_and_no_more(is_causal: bo
         for stop in range(start + 1, 7):
             seen = allowed[start:stop].any(dim=0).nonzero()
             assert rule.within_reach(slice(start, stop)) == slice(int(seen.min()), int(seen.max()) + 1)
+            n_open = int(allowed[start:stop].all(dim=0).long().cumprod(dim=0).sum())
+            assert rule.n_open(slice(start, stop)) == (0 if rule.is_bounded else n_open)
 
 
 @settings(max_examples=30)

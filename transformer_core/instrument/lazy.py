@@ -18,6 +18,7 @@ from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 
 _CHUNK_BYTES = 4 << 20  # of scores computed at a time; with the softmax, about five times as much is in use
+_FLAT_ROWS = 64  # of each head: of long texts few heads at a time, as products of flat matrices are slow
 
 
 class LazyPattern:
@@ -151,10 +152,15 @@ class LazyPattern:
         heads = range(self.shape[1]) if heads is None else heads
         self._check(batch, heads)
         like = self._like
-        overview = Overview((len(heads), *self.shape[2:]), size, reduce, dtype=like.dtype, device=like.device)
-        for queries, keys, part in self.chunks(batch, heads):
-            overview.add(part, queries, keys)
-        return overview.finished()
+        together = max(1, _CHUNK_BYTES // (_FLAT_ROWS * self.shape[3] * like.element_size()))  # heads
+        overviews = []
+        for first in range(0, len(heads), together):
+            some = heads[first : first + together]
+            overview = Overview((len(some), *self.shape[2:]), size, reduce, dtype=like.dtype, device=like.device)
+            for queries, keys, part in self.chunks(batch, some):
+                overview.add(part, queries, keys)
+            overviews.append(overview.finished())
+        return torch.cat(overviews)
 
     def chunks(
         self, batch: int = 0, heads: Sequence[int] | None = None, queries: slice = slice(None)
@@ -175,22 +181,23 @@ class LazyPattern:
         queries = _whole(queries, self.shape[2])
         n_heads, n_keys = self.shape[1], self.shape[3]
         n_rows = max(1, _CHUNK_BYTES // (self._like.element_size() * len(heads) * n_keys))
-        chosen = slice(None) if list(heads) == list(range(n_heads)) else list(heads)
+        chosen = _contiguous(heads)
         if self._q is not None and self._k is not None:
             q = self._q[batch : batch + 1, chosen]
             group = n_heads // self._k.shape[1]  # query heads per key head
-            k = self._k[batch : batch + 1, chosen if group == 1 else [head // group for head in heads]]
+            k = self._k[batch : batch + 1, chosen if group == 1 else _contiguous([head // group for head in heads])]
         for first in range(queries.start, queries.stop, n_rows):
-            rows, keys = slice(first, min(first + n_rows, queries.stop)), slice(0, n_keys)
+            rows, keys, n_open = slice(first, min(first + n_rows, queries.stop)), slice(0, n_keys), 0
             if self._written is not None:
                 yield rows, keys, self._written[batch, :, rows][chosen]
                 continue
             if isinstance(self._mask, AttentionMask):
-                keys = self._mask.within_reach(rows)
+                keys, n_open = self._mask.within_reach(rows), self._mask.n_open(rows)
             bias = None if self._bias is None else self._bias.window(chosen, rows, keys).to(q.dtype)
-            allowed = self._allowed(batch, heads, rows, keys)
-            part = q[:, :, rows], k[:, :, keys]
-            scores = attention_scores(*part, allowed, bias=bias, scale=self._scale, cap=self._cap)
+            scores = attention_scores(q[:, :, rows], k[:, :, keys], bias=bias, scale=self._scale, cap=self._cap)
+            allowed = self._allowed(batch, heads, rows, slice(keys.start + n_open, keys.stop))
+            if allowed is not None:  # a mask of the first keys, which all of these queries may attend to, takes time
+                scores[..., n_open:].masked_fill_(~allowed, -torch.inf)
             yield rows, keys, attention_pattern(scores)[0]
 
     def _allowed(
@@ -254,6 +261,12 @@ def _whole(part: slice, n: int) -> slice:
         raise ConfigError("slices of a window must have step 1, got {step}", step=part.step)
     start, stop, _ = part.indices(n)
     return slice(start, max(start, stop))
+
+
+def _contiguous(indices: Sequence[int]) -> slice | list[int]:
+    """Return a slice if the indices are contiguous, as an index by a list copies."""
+    start, stop = indices[0], indices[-1] + 1
+    return slice(start, stop) if list(indices) == list(range(start, stop)) else list(indices)
 
 
 def _moved(part: slice, origin: int) -> slice:

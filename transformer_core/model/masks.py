@@ -213,6 +213,12 @@ class AttentionMask:
             start, stop = max(0, first - self.window + 1), min(stop, last + self.window)
         return slice(start, min(stop, last + 1) if self.is_causal else stop)
 
+    def n_open(self, queries: slice) -> int:
+        """Return a number of first keys that each of a non-empty, contiguous range of queries may attend to."""
+        if self.is_real is not None or self.is_bounded:
+            return 0
+        return range(*queries.indices(self.n_queries))[0] + self.n_past + 1 if self.is_causal else self.n_keys
+
     def to(self, device: torch.device | str) -> Self:
         """Return the same rule for another device."""
         is_real = None if self.is_real is None else self.is_real.to(device)
