@@ -19,7 +19,7 @@ from headlight.viewing.media import EXAMPLES
 from headlight.viewing.media_model import MediaModel, shape_of_media
 from headlight.viewing.model import TransformersModel, shape_of
 from headlight.viewing.processor import FILE as PROCESSOR
-from headlight.viewing.processor import MediaProcessor, medium_of, processor_of, settings_of
+from headlight.viewing.processor import medium_of, processor_of, settings_of
 from transformer_core.checkpoints.bring_in import new_card
 from transformer_core.checkpoints.checkpoint import (
     CARD,
@@ -133,13 +133,16 @@ def is_viewed(folder: Path) -> bool:
 
 def load_for_viewing(
     folder: str | Path, *, device: str | torch.device = "cpu", dtype: str | torch.dtype = "float32"
-) -> tuple[TransformersModel, Tokenizer] | tuple[MediaModel, MediaProcessor]:
+) -> tuple[Any, Any]:
     """Load a model for viewing, and its tokenizer, for `run_text`; or its processor, for `run_media`.
 
     Args:
         folder: written by `write_viewed`.
         device: "cpu", "cuda", "mps", or "auto".
         dtype: precision of the weights.
+
+    Returns:
+        A `TransformersModel` and a `Tokenizer`, or a `MediaModel` and a `MediaProcessor`.
 
     Raises:
         CheckpointError: the folder is missing or damaged.

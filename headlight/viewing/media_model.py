@@ -212,7 +212,7 @@ def _greedy(model: MediaModel, given: Mapping[str, Tensor], begin: int, n_new: i
     """Return the tokens that an encoder-decoder generates greedily, a final <eos> included."""
     from transformers import GenerationConfig, GenerationMixin
 
-    config = model.config
+    config, generate = model.config, getattr(GenerationMixin, "generate")  # noqa: B009  # its types know no inputs
     settings = GenerationConfig(
         max_new_tokens=max(1, min(n_new, _room(model.theirs) - 1)),
         do_sample=False,
@@ -224,7 +224,8 @@ def _greedy(model: MediaModel, given: Mapping[str, Tensor], begin: int, n_new: i
     try:
         with alone(model.theirs):  # the search of all models: Whisper's own hides the tokens that it begins with
             own = {**given, **_begun(model.theirs, [begin])}
-            return GenerationMixin.generate(model.theirs, **own, generation_config=settings)[0].tolist()[1:]
+            written: list[int] = generate(model.theirs, **own, generation_config=settings)[0].tolist()
+            return written[1:]
     except Exception as error:  # of any model
         raise TextError(
             "transformers cannot generate with this model ({error:.300}); give a target",

@@ -48,10 +48,7 @@ OF_FILES = {
     "audio": mark("WAV, up to {n} MB and 60 seconds"),
 }
 ABOUT_FILES = mark("The file stays in this session: links to this page open with an example instead.")
-PADDED = mark(
-    "The model pads the sound with silence: of its {n_all:,} frames, the first {n:,} are the sound and are shown, so "
-    "rows may sum to less than 1."
-)
+PADDED = mark("Shown: the first {n:,} of {n_all:,} frames; the others are padding.")
 MODEL_WIDTH = 300  # px
 
 

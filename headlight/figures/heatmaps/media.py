@@ -78,7 +78,7 @@ def sound_weights(
     query: int | None = None,
     height: int = 180,
 ) -> go.Figure:
-    """Draw the waveform of a sound over the weights of its frames.
+    """Draw the weights of the frames of a sound, and its waveform below.
 
     Args:
         samples: from the first to the last frame.
@@ -102,7 +102,7 @@ def sound_weights(
     )
     wave = go.Scatter(
         x=np.repeat(times, 2),
-        y=-0.45 * ends.ravel(),
+        y=1 - 0.45 * ends.ravel(),
         mode="lines",
         line={"color": STRONG, "width": 1},
         hoverinfo="skip",
@@ -113,7 +113,7 @@ def sound_weights(
     layout |= {
         "coloraxis": {"cmin": 0, "cmax": _largest(weights), "showscale": False},
         "xaxis": elements.cell_axis(n, **elements.label_axis(range(0, n, step), labels[::step]), fixedrange=True),
-        "yaxis": elements.cell_axis(1, is_down=True, visible=False, fixedrange=True),
+        "yaxis": elements.cell_axis(2, is_down=True, visible=False, fixedrange=True),
         "shapes": [] if query is None else [elements.cell_frame(0, query, color=WARM)],
     }
     return elements.figure_of([cells, wave], layout)

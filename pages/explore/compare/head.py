@@ -171,7 +171,7 @@ def _title(side: Side) -> str:
 
 
 def _names(side: Side) -> dict[str, Any]:
-    return axis_names(side.model_run.architecture, side.head.attention)
+    return axis_names(side.model_run.architecture, side.head.attention, medium=side.weights.source.medium)
 
 
 def _own_labels(

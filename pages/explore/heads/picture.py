@@ -42,7 +42,7 @@ def show(data: HeadsData) -> None:
     weights = named("weights", row[n_before:])
     values: np.ndarray = value_of(weights)
     title = say(
-        "Attention of L{layer}.H{head} from “{query}”, at most {largest:.2f}",
+        "Attention of L{layer}.H{head} from “{query}”, at most {largest:.3f}",
         layer=data.view.layer,
         head=data.view.head,
         query=isolate(shorten(queries[query])),

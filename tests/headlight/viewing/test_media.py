@@ -32,7 +32,7 @@ def image(name: str = "PNG", pixels: np.ndarray = PIXELS, **options: Any) -> byt
     return file.getvalue()
 
 
-def sound(samples: np.ndarray, rate: int = 16_000, width: int = 2, channels: int = 1) -> bytes:
+def sound(samples: Any, rate: int = 16_000, width: int = 2, channels: int = 1) -> bytes:
     """A WAV file of whole numbers."""
     raw = b"".join(int(n).to_bytes(width, "little", signed=width > 1) for n in samples)
     file = BytesIO()
@@ -52,9 +52,11 @@ def test_an_image_is_opened_upright_and_on_white(tmp_path: Path) -> None:
     turned = Pillow.Exif()
     turned[0x0112] = 6  # turned to the right by the camera
     upright = hl.open_media(image("WEBP", lossless=True, exif=turned), "image")
+    assert isinstance(upright, Image)
     np.testing.assert_array_equal(upright.pixels, np.rot90(PIXELS, -1))
     transparent = np.dstack([PIXELS, np.zeros((30, 20), dtype=np.uint8)])
-    assert (hl.open_media(image(pixels=transparent), "image").pixels == 255).all()
+    on_white = hl.open_media(image(pixels=transparent), "image")
+    assert isinstance(on_white, Image) and (on_white.pixels == 255).all()
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4])

@@ -24,5 +24,5 @@ def test_a_waveform_spans_the_frames() -> None:
     figure = go.Figure(sound_weights(samples, np.array([0.5, np.nan, 0.25]), ["0 s", "1 s", "2 s"], title="t", query=0))
     cells, wave = figure.data
     assert np.shape(cells.z) == (1, 3) and cells.zmax == 0.5
-    assert (min(wave.x), max(wave.x)) == (-0.5, 2.5) and max(np.abs(wave.y)) <= 0.45
+    assert (min(wave.x), max(wave.x)) == (-0.5, 2.5) and 0.55 <= min(wave.y) < max(wave.y) <= 1.45
     assert figure.layout.shapes[0].x1 == 0.5
