@@ -106,9 +106,10 @@ def numbers_in(lesson: Lesson, spec: FigureSpec, evidence: Evidence, n_answered:
         moved = {slider.name: getattr(slider, end) for slider in kind.sliders_of(spec)}
         match kind.draw(FigureData(lesson=lesson, spec=spec, evidence=hiding, moved=moved)):
             case Plot() as plot:
-                _, *columns = plot.arrays().items()
-                arrays = [numbers for name, numbers in columns if name == "weight"] or [of for _, of in columns]
-                cells = [str(n) for of in arrays for n in (of.tolist() if len(of) < MANY else (of.min(), of.max()))]
+                (_, *columns), weights = plot.arrays().values(), plot.arrays().get("weight")
+                arrays = columns if weights is None else [weights]
+                is_curve = weights is None and len(columns[0]) > MANY
+                cells = [str(n) for of in arrays for n in ((of.min(), of.max()) if is_curve else of.tolist())]
             case Strip(notes=notes):
                 cells = [*notes]
             case LessonTable(rows=rows):
