@@ -67,6 +67,7 @@ def test_samples_of_all_widths_are_shares_of_full_scale(width: int) -> None:
     assert isinstance(opened, Sound)
     np.testing.assert_allclose(opened.samples, values / full, atol=1e-7)
     stereo = hl.open_media(sound([100, 300, -100, -300], channels=2), "audio")
+    assert isinstance(stereo, Sound)
     np.testing.assert_allclose(stereo.samples, [200 / 32768, -200 / 32768], atol=1e-7)
 
 
@@ -168,7 +169,7 @@ def test_patterns_are_those_of_the_class_itself(name: str, tmp_path: Path) -> No
     assert run.source[: len(first)] == first and len(run.source) == n
     assert run.special["source"] == tuple(label.startswith("[") for label in run.source)
     part = model.vision_model if name == "two towers" else model
-    if processor.medium == "image":
+    if isinstance(example, Image):
         given = prepare()(Pillow.fromarray(example.pixels), return_tensors="pt")
     else:
         given = prepare()(example.samples, sampling_rate=example.rate, return_tensors="pt")
