@@ -79,6 +79,8 @@ def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
         scores, score = "capped", "Ŝ"
     yield "mask", rf"S = {score} + \mathrm{{mask}}", f"{scores} mask attn_scores"
     yield "softmax", r"A_{i j} = \frac{e^{S_{i j}}}{∑_k e^{S_{i k}}}", "attn_scores pattern"
+    if "pattern_dropped" in outline.quantities:
+        yield "dropout", _drop("Ȧ", "A"), "pattern pattern_dropped"
     yield "weigh", "A_{i j} v_j", "pattern v"
     yield "z", "z_i = ∑_j A_{i j} v_j", "pattern v z"
     heads = rf"\mathrm{{Concat}}(Z_0 , … , Z_{{{config.n_heads - 1}}})"
@@ -95,6 +97,8 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
     """Yield the same for the stages after the attention in its block."""
     config, is_pre = outline.config, outline.is_pre_norm
     stream, symbol = ("resid_mid", "R") if is_pre else ("normalized", "R′")
+    if "attn_dropped" in outline.quantities:
+        yield "dropout_output", _drop("Ȯ", "O"), "attn_out attn_dropped"
     if is_pre:
         yield "add", "R = X + O", "x attn_out resid_mid"
     else:
@@ -117,10 +121,16 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
     yield "feed_forward", _network(config, read_symbol), f"{read} mlp_pre mlp_linear mlp_post {fed}"
     if config.output_norm:
         yield "feed_forward_norm", f"F = {_norm(outline, 'F_0')}", "mlp_projected mlp_out"
+    if "mlp_dropped" in outline.quantities:
+        yield "dropout_feed_forward", _drop("Ḟ", "F"), "mlp_out mlp_dropped"
     if is_pre:
         yield "add_2", f"R_2 = {symbol} + F", f"{stream} mlp_out resid_post"
     else:
         yield "add_norm_2", rf"Y = \mathrm{{Norm}}({symbol} + F)", f"{stream} mlp_out resid_post out"
+
+
+def _drop(after: str, of: str) -> str:
+    return rf"{after}_{{i j}} = \frac{{m_{{i j}}}}{{1 - p}} {of}_{{i j}}"
 
 
 def _notice(outline: Outline, name: str, forbids: bool) -> str:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 
 from headlight.analysis.walkthrough.filling import Weights, added, dots, linear, normalized, rotated, softmax_share
-from headlight.analysis.walkthrough.outline import Formula, Note, Origin, Outline, WalkInputs, pair_factors
+from headlight.analysis.walkthrough.outline import DROPPED, Formula, Note, Origin, Outline, WalkInputs, pair_factors
 from headlight.analysis.walkthrough.recomputing import AllHeads, Recomputed
 from transformer_core.config import Activation
 from transformer_core.model.distance_bias import AlibiBias, relative_bucket
@@ -86,6 +86,7 @@ class Formulas:
         if is_pre:
             norm = ("x" if outline.config.parallel_residual else added_to, outline.next_norm)
         return {
+            **{name: partial(self._dropped, name) for name in DROPPED},
             "resid_mid": self._sum("x", "attn_out"),
             "normalized": self._norm(*norm),
             "cross_x": self._norm("resid_mid", f"{block}.ln_cross"),
@@ -244,6 +245,15 @@ class Formulas:
         shared = head * self.config.n_kv_heads // self.config.n_heads
         keys = self.keys if is_same else ()
         return dots(heads.pattern[head, row], heads.v[shared, :, dimension], ("A", "v"), "key", keys)
+
+    def _dropped(self, name: str, row: int, column: int) -> Formula:
+        """Return the formula of a number after dropout: 0, or the number before it divided by 1 - p."""
+        of = DROPPED[name]
+        rate = self.outline.rates.pattern if of == "pattern" else self.outline.rates.outputs
+        before, symbol = float(self.values[of][row, column]), self._notation(of)
+        is_kept = before == 0 or self.values[name][row, column] != 0
+        constants = {"m": float(is_kept), "p": rate, symbol: before}
+        return Formula(formula=rf"\frac{{m}}{{1 - p}} {symbol}", constants=constants)
 
     def _neuron(self, row: int, column: int) -> Formula:
         formula = _ACTIVATIONS[self.config.activation]

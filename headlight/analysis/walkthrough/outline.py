@@ -13,6 +13,7 @@ from jaxtyping import Float
 from headlight.analysis.interventions.records import Component
 from headlight.analysis.interventions.stacks import check_component
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.dropout import rates_of
 from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
 from transformer_core.config import ModelConfig
 
@@ -106,6 +107,9 @@ class Number(Formula):
         return 0.0 if self.value == self.recomputed else abs(self.value - self.recomputed)
 
 
+DROPPED = {"pattern_dropped": "pattern", "attn_dropped": "attn_out", "mlp_dropped": "mlp_out"}
+"""The quantities that dropout makes in training, and what of; at inference nothing reads them."""
+
 PAIRS: Mapping[str, Description] = {  # for one query and one key each; computed on demand
     "elementwise": Description("q ⊙ k", "d_head", "query key"),
     "weighted": Description("A v", "d_head", "query key"),
@@ -144,9 +148,12 @@ class Outline:
         config: of the layer.
         attention, layer, head: which head it is.
         quantities: the quantities of the walk by name, in order.
+        dropout_seed: of the masks of dropout as in training, whose results are quantities too; None: they are not.
     """
 
-    def __init__(self, config: ModelConfig, *, attention: str, layer: int, head: int) -> None:
+    def __init__(
+        self, config: ModelConfig, *, attention: str, layer: int, head: int, dropout_seed: int | None = None
+    ) -> None:
         """Find the way through a head.
 
         Raises:
@@ -156,6 +163,7 @@ class Outline:
         check_component(config, Component(kind="head", attention=named, layer=layer, heads=(head,)))
         self.config = config = config.at_layer(layer)
         self.attention, self.layer, self.head = ATTENTIONS[attention], layer, head
+        self.dropout_seed, self.rates = dropout_seed, rates_of(config)
         self.key_value_head = head * config.n_kv_heads // config.n_heads  # serves this head
         self.is_cross = self.attention.queries_from != self.attention.keys_from  # keys and values of the other stack
         self.is_pre_norm = config.norm_position == "pre"  # the sums of sub-layers are not normalized
@@ -189,6 +197,9 @@ class Outline:
         is_changed, crossed = self.is_projected_in_steps, self.is_followed_by_cross
         is_normalized, is_fed = config.qk_norm and self.is_rotated, config.d_ff > 0
         cross = sublayers(config, self.stack)[1] if crossed else self._own
+        outputs, weights = (
+            self.dropout_seed is not None and rate > 0 for rate in (self.rates.outputs, self.rates.pattern)
+        )
         x, ln_cross = f"{block}.hook_resid_pre", f"{block}.ln_cross.hook_normalized"
         if self.is_cross:
             x = f"{block}.hook_resid_mid" if is_pre_norm else f"{block}.ln1.hook_normalized"
@@ -211,10 +222,12 @@ class Outline:
             ("mask", "mask", "key", f"{module}.hook_mask", True),
             ("attn_scores", "S", "key", f"{module}.hook_attn_scores", True),
             ("pattern", "A", "key", f"{module}.hook_pattern", True),
+            ("pattern_dropped", "Ȧ", "key", None, weights),
             ("z", "Z", "d_head", f"{module}.hook_z", True),
             ("concat", "Concat", "head d_head", f"{module}.hook_z", True),
             ("attn_projected", "O₀", "d_model", None, config.output_norm),
             ("attn_out", "O", "d_model", f"{module}.hook_attn_out", True),
+            ("attn_dropped", "Ȯ", "d_model", None, outputs),
             ("resid_mid", "R", "d_model", f"{block}.{self._own.sum}", True),
             ("normalized", "R′", "d_model", f"{self.norm}.hook_normalized", not is_pre_norm),
             ("cross_x", "Rc", "d_model", ln_cross, crossed and self.has_input_norms),
@@ -229,6 +242,7 @@ class Outline:
             ("mlp_post", "H", "d_ff", f"{block}.mlp.hook_post", is_fed),
             ("mlp_projected", "F₀", "d_model", None, is_fed and config.output_norm),
             ("mlp_out", "F", "d_model", f"{block}.hook_mlp_out", is_fed),
+            ("mlp_dropped", "Ḟ", "d_model", None, is_fed and outputs),
             ("resid_post", "R₂", "d_model", f"{block}.hook_resid_post", is_fed),
             ("out", "Y", "d_model", f"{self.next_norm}.hook_normalized", is_fed and not is_pre_norm),
         ]

@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from headlight.analysis.walkthrough.outline import Origin, Outline
+from headlight.analysis.trace.dropout import drop
+from headlight.analysis.walkthrough.outline import DROPPED, Origin, Outline
 from transformer_core.instrument.capture import capture
 from transformer_core.model.attention import MultiHeadAttention, soft_cap
 from transformer_core.model.stack import Stack
@@ -183,6 +184,12 @@ def quantities_of(
         if name in sites:
             path = module.format(attention=outline.module.rpartition(".")[2])
             quantities[name] = _applied(block.get_submodule(path), quantities[read_by_it])
+    for name, of in DROPPED.items():
+        if name in sites and outline.dropout_seed is not None:
+            site, rates = sites[of] or "", outline.rates
+            rate = rates.pattern if of == "pattern" else rates.outputs
+            values = drop(captured[site][0].numpy(), site=site, rate=rate, seed=outline.dropout_seed)
+            quantities[name] = of_head(outline, of, torch.from_numpy(values)[None])
     return {name: quantities[name].numpy() for name in sites}
 
 

@@ -180,6 +180,7 @@ def walk(
     layer: int,
     head: int,
     labels: tuple[Sequence[str], Sequence[str]] | None = None,
+    dropout_seed: int | None = None,
 ) -> Walkthrough:
     """Run the model once over a text with capture, and return every matrix on the way through one head.
 
@@ -190,6 +191,7 @@ def walk(
         layer: from 0.
         head: from 0.
         labels: of the queries' and of the keys' tokens: `ModelRun.labels(attention)`; None: the tokens' numbers.
+        dropout_seed: of the masks of dropout, which adds its stages to the walk; None: no dropout.
 
     Returns:
         The numbers are those of this one forward pass; values that the model never materializes, such as the dot
@@ -199,7 +201,7 @@ def walk(
         ConfigError: an attention, a layer or a head that the model does not have.
         TextError: tokens that the model cannot take.
     """
-    outline = Outline(model.config, attention=attention, layer=layer, head=head)
+    outline = Outline(model.config, attention=attention, layer=layer, head=head, dropout_seed=dropout_seed)
     sites = {site for site in outline.sites.values() if site is not None}
     origins = {"x": outline.origin_of_x()} | ({"memory": outline.origin_of_memory()} if outline.is_cross else {})
     sites |= {site for origin in origins.values() for site in origin.sites} | sites_to_recompute(outline)

@@ -8,6 +8,7 @@ import numpy as np
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.cells import strongest_cell
+from pages.learn import dropout_step
 from pages.learn.steps import view_fields
 from pages.learn.steps.view_fields import MatrixCell
 from pages.shared import cache, readings
@@ -85,8 +86,10 @@ def walk_of(model_run: Expression, source: Source, head: HeadName) -> Expression
     """
     from headlight.analysis.walkthrough import walkthrough
 
-    model, labels = source.recipe()[0], model_run.labels(head.attention)
-    result = source.forward(call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
+    model, options = source.recipe()[0], {"labels": model_run.labels(head.attention)}
+    if dropout_step.is_shown():
+        options["dropout_seed"] = dropout_step.SEED.value
+    result = source.forward(call(walkthrough.walk, model, model_run.inputs, **head._asdict(), **options))
     return named("walk_through", cache.kept(mark("step-by-step traces"), result))
 
 

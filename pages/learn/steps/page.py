@@ -3,6 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
+from pages.learn import dropout_step
 from pages.learn.steps import all_heads, figure, view_fields
 from pages.learn.steps.data import StepsData
 from pages.shared import code_expander, prose
@@ -57,6 +58,7 @@ def steps() -> None:
         _guidance(data)
         figure.number(data)
         figure.proof(data)
+        dropout_step.controls(data.card.config)
     prose.look_for(say(LOOK_FOR), definitions("attention", "query-key-value", "attention-score"))
     if data.card.config.has_decoder:
         st.page_link(

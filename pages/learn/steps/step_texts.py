@@ -19,22 +19,30 @@ TITLES: Mapping[str, str] = {
     "cap": mark("Soft cap"),
     "mask": mark("Mask"),
     "softmax": mark("Softmax"),
+    "dropout": mark("Dropout"),
     "weigh": mark("Weight the values"),
     "z": mark("Weighted sum"),
     "concat": mark("Concatenate heads"),
     "output": mark("Output projection W_O"),
     "output_norm": mark("Normalize the output"),
+    "dropout_output": mark("Dropout on the output"),
     "add_norm": mark("Add & norm"),
     "add": mark("Add"),
     "cross": mark("Cross-attention"),
     "norm_2": mark("Normalize again"),
     "feed_forward": mark("Feed-forward"),
     "feed_forward_norm": mark("Normalize the output"),
+    "dropout_feed_forward": mark("Dropout on the feed-forward output"),
     "add_norm_2": mark("Second add & norm"),
     "add_2": mark("Add again"),
 }
 
+_DROPOUT = mark(
+    "Only in training: each number becomes 0 with probability p, and the others grow by 1 / (1 − p). At inference "
+    "dropout is the identity, so the next steps use the numbers before it."
+)
 NOTICES: Mapping[str, str] = {
+    **dict.fromkeys(("dropout", "dropout_output", "dropout_feed_forward"), _DROPOUT),
     "input": mark("Each token is a vector, one row here. The head sees only these vectors, never the tokens."),
     "input of later layers": mark(
         "These rows are outputs of the layers below: each already contains information from other tokens."
@@ -110,10 +118,12 @@ QUANTITIES: Mapping[str, str] = {
     "mask": mark("Mask: 1 = may attend"),
     "attn_scores": mark("Masked scores (−∞ where masked)"),
     "pattern": mark("Attention pattern (weights)"),
+    "pattern_dropped": mark("Attention pattern after dropout"),
     "z": mark("Head output z"),
     "concat": mark("All heads’ z, concatenated"),
     "attn_projected": mark("Attention output before normalization"),
     "attn_out": mark("Attention output"),
+    "attn_dropped": mark("Attention output after dropout"),
     "resid_mid": mark("Residual sum"),
     "normalized": mark("Residual sum, normalized"),
     "cross_x": mark("Cross-attention input"),
@@ -127,6 +137,7 @@ QUANTITIES: Mapping[str, str] = {
     "mlp_post": mark("Hidden units"),
     "mlp_projected": mark("Feed-forward output before normalization"),
     "mlp_out": mark("Feed-forward output"),
+    "mlp_dropped": mark("Feed-forward output after dropout"),
     "resid_post": mark("Second residual sum"),
     "out": mark("Layer output"),
 }

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from headlight.analysis.heads.measures import HeadName
+from pages.learn import dropout_step
 from pages.learn.steps.step_texts import TITLES
 from pages.shared.models import ModelCard
 from pages.shared.view import state
@@ -59,7 +60,7 @@ CELL: Field = Field(  # the number whose formula is open
     lambda cell: f"{cell.matrix}.{cell.row}.{cell.column}",
 )
 TOKENS: Field = Field(PAGE, "tokens", (), token_ids, written_ids)  # what Start generated, or filled the blanks with
-FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL, TOKENS)
+FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL, TOKENS, *dropout_step.FIELDS)
 
 
 def usual_head(card: ModelCard) -> HeadName:

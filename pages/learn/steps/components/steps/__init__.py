@@ -38,6 +38,7 @@ SHORT = {  # short names of the stages: marked English, or a formula
     "cap": mark("cap"),
     "mask": mark("mask"),
     "softmax": mark("softmax"),
+    **dict.fromkeys(("dropout", "dropout_output", "dropout_feed_forward"), mark("dropout")),
     "weigh": mark("weight v"),
     "z": mark("sum"),
     "concat": mark("all heads"),
@@ -56,7 +57,7 @@ HUES = {  # the fixed hues; "weight": the sequential scale; others are orange be
     **dict.fromkeys(("q_projected", "q_normalized", "q"), "query"),
     **dict.fromkeys(("k_projected", "k_normalized", "k"), "key"),
     **dict.fromkeys(("v", "z", "concat", "cross_concat", "weighted"), "value"),
-    "pattern": "weight",
+    **dict.fromkeys(("pattern", "pattern_dropped"), "weight"),
 }
 CAPTIONS = {
     "product": "q·k",

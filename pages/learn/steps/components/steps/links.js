@@ -20,11 +20,13 @@ const SOURCES = { // of each quantity; of several names in one place, the first 
   capped: [["biased", "scaled", "product"]],
   attn_scores: [["capped", "biased", "scaled", "product"], ["mask"]],
   pattern: [["attn_scores"]],
+  pattern_dropped: [["pattern"]],
   [WEIGHTED]: [["pattern"], ["v"]],
   z: [[WEIGHTED]],
   concat: [["z"]],
   attn_projected: [["concat"]],
   attn_out: [["attn_projected", "concat"]],
+  attn_dropped: [["attn_out"]],
   resid_mid: [["attn_out"], ["x"]],
   cross_concat: [["cross_x", "normalized", "resid_mid"]],
   cross_projected: [["cross_concat"]],
@@ -32,6 +34,7 @@ const SOURCES = { // of each quantity; of several names in one place, the first 
   mlp_post: [["mlp_pre"], ["mlp_linear"]],
   mlp_projected: [["mlp_post"]],
   mlp_out: [["mlp_projected", "mlp_post"]],
+  mlp_dropped: [["mlp_out"]],
   out: [["resid_post"]],
 };
 const POST_NORM = {
