@@ -1,6 +1,7 @@
 """All heads in one product: why they are permuted, and torch's kernel beside the formula."""
 
 import inspect
+import math
 from collections.abc import Callable
 from textwrap import dedent
 
@@ -23,6 +24,7 @@ SHAPES = {  # of the fields of `BatchedHeads`: what has the shape, and its axes
     "scores": (mark("scores of all heads, Q Kᵀ"), "batch, head, query, key"),
 }
 SAME = mark("Same inputs, all {n} heads of this layer: the two outputs differ by at most {error}.")
+NOT_FINITE = mark("The outputs are NaN or infinite here, so there is nothing to compare.")
 NO_CAP = mark("This model caps its scores, which torch’s kernel cannot do, so there is nothing to compare.")
 
 
@@ -55,8 +57,12 @@ def show(data: StepsData) -> None:
         "torch.nn.functional.scaled_dot_product_attention",
         _body(all_heads.by_kernel),
     )
-    error = localized(result.difference or 0.0, ".1e")
-    prose.small(say(NO_CAP) if result.difference is None else say(SAME, n=data.card.config.n_heads, error=error))
+    if result.difference is None:
+        prose.small(say(NO_CAP))
+    elif not math.isfinite(result.difference):
+        prose.small(say(NOT_FINITE))
+    else:
+        prose.small(say(SAME, n=data.card.config.n_heads, error=localized(result.difference, ".1e")))
 
 
 def _body(function: Callable[..., object]) -> str:
