@@ -24,7 +24,7 @@ from transformer_core.cli import main
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 OURS = ("headlight", "transformer_core", "pages")
-DISTRIBUTIONS = {"markdown_it": "markdown-it-py", "PIL": "pillow", "yaml": "PyYAML"}  # by the module, where the names differ
+DISTRIBUTIONS = {"markdown_it": "markdown-it-py", "PIL": "pillow", "yaml": "PyYAML"}  # by module
 IN_NOTEBOOKS = {"IPython", "anywidget", "traitlets"}  # of the extra `notebook`, and what comes with it
 SHIPPED = [f"checkpoints/{name}" for name in models.SHIPPED]
 SENTENCE = "The animal didn't cross the street because it was too tired."

@@ -110,9 +110,9 @@ def numbers(data: InterventionsData) -> list[Print]:
         say("token"): result.labels,
         say("most probable after"): [data.label(token) for token in result.best[1]],
         say("compared tokens"): [" − ".join(map(data.label, pair)) for pair in result.pairs],
-        say("logit difference"): _changes(*result.logit_differences),
-        say("log-probability (nats)"): _changes(result.effect.before, result.effect.after),
-        say("rank"): _changes(*result.ranks, decimals=0),
+        say("logit difference"): _changes(result.logit_differences),
+        say("log-probability (nats)"): _changes((result.effect.before, result.effect.after)),
+        say("rank"): _changes(result.ranks, decimals=0),
         say("KL (nats)"): all_rounded(result.effect.kl, 3),
     }
     rows = zip(*columns.values(), strict=True)
@@ -129,9 +129,9 @@ def numbers(data: InterventionsData) -> list[Print]:
     ]
 
 
-def _changes(before: Iterable[float], after: Iterable[float], decimals: int = 3) -> list[str]:
-    """Return "before → after" for each output token."""
-    pairs = zip(all_rounded(before, decimals), all_rounded(after, decimals), strict=True)
+def _changes(both: Iterable[Iterable[float]], decimals: int = 3) -> list[str]:
+    """Return "before → after" for each output token, from the numbers [before and after, token]."""
+    pairs = zip(*(all_rounded(values, decimals) for values in both), strict=True)
     return [f"{one} → {other}" for one, other in pairs]
 
 
@@ -223,7 +223,7 @@ def pattern(data: InterventionsData) -> list[Print]:
     who = f"L{view.layer}.H{view.head}"  # the attention is chosen beside it, and a longer title has no room
     is_group = view_fields.SCOPE.value == "group"
     cell = None if is_group else view_fields.CELL.value
-    columns = st.columns(2, gap="small")
+    columns = [*st.columns(2, gap="small")]
     titles = (say("{who}, unchanged", who=who), say("{who}, with the stack", who=who))
     place = (view.layer, view.head)
     both = [of.patterns[view.attention][place] for of in (data.base_recipe.forced, data.result_recipe)]

@@ -1,5 +1,7 @@
 """Architecture: what is inside, what shape does each tensor have, where are the parameters?"""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from headlight.analysis.blueprint.plan import blueprint_of, weights_of
@@ -57,6 +59,7 @@ def architecture() -> None:
         prose.note(" ".join(notes))
     view_fields.PART.segmented(say("Show"), [*PARTS], name=lambda name: say(PARTS[name]))
     look = ""
+    code: Callable[[ArchitectureData], str] | None = None
     match view_fields.PART.value:
         case "parameters":
             parameters.show(data)
@@ -70,7 +73,6 @@ def architecture() -> None:
         case "families":
             families.show(data)
             prose.look_for(say(families.LOOK), definitions("causal-mask", "cross-attention"))
-            code = None
         case _:
             _drawing(data)
             code, look = _code, say(LOOK)
