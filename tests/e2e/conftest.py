@@ -239,6 +239,7 @@ def new_page(
                 context.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
                 context.clear_cookies()
                 if not is_first_visit:
+                    page.add_init_script("try { localStorage['headlight-guide'] = '{\"isDone\":true}' } catch {}")
                     seen = ".".join(pages())
                     context.add_cookies([{"name": visits.COOKIE, "value": seen, "url": server_url}])
             stack.enter_context(watched(page, urlsplit(server_url).netloc))

@@ -23,6 +23,20 @@ export function kept(name) {
 }
 
 /**
+ * Keep parts under a name, beside those that are there.
+ *
+ * @param {string} name
+ * @param {Record<string, unknown>} parts
+ */
+export function keep(name, parts) {
+  try {
+    localStorage.setItem(name, JSON.stringify({ ...kept(name), ...parts }));
+  } catch {
+    // without storage they last as long as the session
+  }
+}
+
+/**
  * Tell the server what is kept until it knows it; from then on keep what this tab changes.
  *
  * @param {string} name
@@ -65,10 +79,5 @@ function keepChanged(name, parts) {
     if (isChanged) before.set(part, now);
     return isChanged;
   });
-  if (!changed.length) return;
-  try {
-    localStorage.setItem(name, JSON.stringify({ ...stored, ...Object.fromEntries(changed) }));
-  } catch {
-    // without storage they last as long as the session
-  }
+  if (changed.length) keep(name, Object.fromEntries(changed));
 }

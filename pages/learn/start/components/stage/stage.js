@@ -12,6 +12,7 @@ import { say } from "../../../../../headlight/components/kit/say.js";
 import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
 import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { makeSources } from "./follow.js";
+import { leaveGuide, makeGuide, showGuide } from "./guide.js";
 import { makeLanes, repaint } from "./panels.js";
 import { fillPlayer, makePlayer, pause, pressed } from "./player.js";
 import { makePointing, point } from "./pointing.js";
@@ -27,6 +28,7 @@ export default await mount(import.meta.url, {
     "./panels.css",
     "./prediction.css",
     "./follow.css",
+    "./guide.css",
   ],
   make: makeView,
   update,
@@ -51,7 +53,7 @@ function makeView(root) {
   view.lanes = element("div", "lanes");
   view.prediction = makePrediction(view);
   view.body.append(view.lanes, view.lined, view.prediction.box);
-  root.append(view.top, makeSources(view), view.body, ...makePointing(view));
+  root.append(makeGuide(view), view.top, makeSources(view), view.body, ...makePointing(view));
   listen(view);
   return view;
 }
@@ -89,6 +91,7 @@ function isFree(target) {
 function isLeft(view) {
   // Closes what is open, else zooms out; returns whether there was something to leave.
   const { crumbs } = view.header;
+  if (leaveGuide(view)) return true;
   if (view.isLined) showAsLines(view, false);
   else if (crumbs.length > 1) zoomTo(view, crumbs.at(-2).zoom, null);
   else return false;
@@ -170,6 +173,7 @@ function layOut(view) {
   makeLanes(view); // in the room that is left
   view.roving.rest(view.lanes.querySelector(".open"));
   repaint(view);
+  showGuide(view);
 }
 
 function fillCrumbs(view) {

@@ -286,3 +286,42 @@ test("a cell says its token and dimension, of vectors by head which head, and of
     [pattern, { head: 0, row: 1, column: 1 }, -Infinity, "Cross-attention, head 0: query 1 “le” → key 1 “cat”: masked"],
   ]) assert.equal(wordsOf(of, SIDES, at, value), words);
 });
+
+const KEPT = "headlight-guide";
+const caption = (stage) => (stage.find(".guide").hidden ? "" : stage.find(".guide .words").textContent);
+
+test("a guided minute has three captions, ends at the Tour, and does not come up again", () => {
+  localStorage.removeItem(KEPT);
+  const stage = stageOf();
+  const next = () => stage.find(".guide .next").click();
+  assert.match(caption(stage), /tokens that the prediction comes from/);
+  assert.ok(stage.find(".sources").matches(".guided") && stage.find(".guide .tour").hidden);
+  next();
+  assert.match(caption(stage), /generates the next token/);
+  stage.find(".forward").click(); // what it asks for does not end it
+  assert.match(caption(stage), /generates the next token/);
+  next();
+  assert.match(caption(stage), /Click the block’s name/);
+  assert.equal(stage.find(".guide .tour").hidden, false);
+  assert.equal(stage.find(".guided").dataset.zoom, "decoder.0");
+  stage.find(".guide .next").focus();
+  next();
+  assert.deepEqual([caption(stage), stage.findAll(".guided").length, stage.root.getRootNode().activeElement], ["", 0, stage.root]);
+  stage.leave();
+  assert.equal(caption(stageOf()), "");
+});
+
+test("Escape skips the guided minute for good, and a link with a state begins none", () => {
+  localStorage.removeItem(KEPT);
+  const { history } = globalThis;
+  history.replaceState(null, "", "?step=2");
+  assert.equal(caption(stageOf()), "");
+  history.replaceState(null, "", "?language=de");
+  const stage = stageOf();
+  assert.notEqual(caption(stage), "");
+  press(stage.root, "Escape");
+  assert.equal(caption(stage), "");
+  history.replaceState(null, "", "/");
+  assert.equal(caption(stageOf()), "");
+  localStorage.removeItem(KEPT);
+});

@@ -1,0 +1,85 @@
+// A guided minute over the stage: three captions, each at its place and with one thing to do. It takes no room. It is
+// shown where the page opens without a link's state, until it is skipped or finished: the browser remembers that.
+
+import { element } from "../../../../../headlight/components/kit/elements.js";
+import { say } from "../../../../../headlight/components/kit/say.js";
+import { keep, kept } from "../../../../components/kit/storage.js";
+
+const STORE = "headlight-guide";
+const GAP = 10;
+const OF_LINK = (name) => name !== "language"; // it is no state of the page
+const CAPTIONS = [
+  {
+    at: ({ sources }) => sources,
+    beside: ({ lanes }) => lanes.querySelector(".panel"), // the tokens stay free
+    words: say("This line names the tokens that the prediction comes from, and the curves show the way through the heads. Point at one of the tokens at the left."),
+  },
+  { at: ({ buttons }) => buttons.forward, words: say("One click generates the next token. Click here, and see how the lines change.") },
+  {
+    at: ({ lanes }) => [...lanes.querySelectorAll(".block-title")].at(-1),
+    words: say("Each block has attention and a feed-forward network. Click the block’s name to zoom in; Escape leads back."),
+  },
+];
+const WORDS_OF_BLANKS = say("One click fills the most certain blank. Click here, and see how the lines change.");
+
+export function makeGuide(view) {
+  const isPlain = ![...new URLSearchParams(location.search).keys()].some(OF_LINK);
+  const box = element("aside", "guide");
+  box.setAttribute("aria-label", say("Introduction in three steps"));
+  box.hidden = true;
+  const words = element("p", "words");
+  words.setAttribute("aria-live", "polite");
+  const count = element("span", "count");
+  const tour = element("a", "tour", say("Take the Tour"));
+  tour.href = "tour";
+  const skip = element("button", "skip", say("Skip"));
+  const next = element("button", "next", say("Next"));
+  for (const button of [skip, next]) button.type = "button";
+  const line = element("div", "choices");
+  line.append(count, skip, next, tour);
+  box.append(words, line);
+  view.guide = { box, words, count, tour, skip, next, at: 0, isOver: !isPlain || Boolean(kept(STORE).isDone) };
+  skip.addEventListener("click", () => leaveGuide(view));
+  tour.addEventListener("click", () => leaveGuide(view));
+  next.addEventListener("click", () => {
+    view.guide.at += 1;
+    if (view.guide.at === CAPTIONS.length) leaveGuide(view);
+    else showGuide(view);
+  });
+  return box;
+}
+
+/** Closes it for good; whether it was open. */
+export function leaveGuide(view) {
+  const { guide, root } = view;
+  const wasOpen = !guide.box.hidden;
+  const hadFocus = guide.box.contains(/** @type {Document | ShadowRoot} */ (root.getRootNode()).activeElement);
+  guide.isOver = true;
+  if (wasOpen) keep(STORE, { isDone: true });
+  showGuide(view);
+  if (hadFocus) root.focus({ preventScroll: true });
+  return wasOpen;
+}
+
+export function showGuide(view) {
+  // Shows the caption of its step beside its place, over the lanes: nothing else moves, and the prediction stays free.
+  const { guide, header, root, lanes } = view;
+  const { box, words, count, tour, skip, next, at, isOver } = guide;
+  for (const part of root.querySelectorAll(".guided")) part.classList.remove("guided");
+  const place = isOver || header.level !== "overview" || !header.rows.length ? null : CAPTIONS[at].at(view);
+  box.hidden = !place;
+  if (!place) return;
+  const isLast = at === CAPTIONS.length - 1;
+  place.classList.add("guided");
+  words.textContent = at === 1 && header.isFilling ? WORDS_OF_BLANKS : CAPTIONS[at].words;
+  count.textContent = say("{n} of {all}", { n: at + 1, all: CAPTIONS.length });
+  tour.hidden = !isLast;
+  skip.hidden = isLast;
+  next.textContent = isLast ? say("Done") : say("Next");
+  const beside = CAPTIONS[at].beside?.(view) ?? place;
+  const [all, within, of, size, from] = [root, lanes, place, box, beside].map((part) => part.getBoundingClientRect());
+  const lowest = Math.min(within.bottom, window.innerHeight - GAP) - size.height;
+  const left = Math.max(within.left, Math.min(from.left + GAP, within.right - size.width));
+  box.style.left = `${left - all.left}px`;
+  box.style.top = `${Math.max(within.top, Math.min(of.bottom + GAP, lowest)) - all.top}px`;
+}
