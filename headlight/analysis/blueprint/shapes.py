@@ -5,9 +5,10 @@ d_ff, vocab. Tensors at a hook point name it; the others are intermediate.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headlight.analysis.blueprint.plan import Box
+from headlight.analysis.trace.dropout import rates_of
 from headlight.analysis.trace.residual_stream import sublayers
 from transformer_core.config import ModelConfig
 
@@ -45,6 +46,12 @@ class BoxStage:
     name: str  # name of the quantity or step, such as "pattern" or "reshaped"
     axes: tuple[str, ...]
     site: str = ""  # its hook point, or `PROBABILITIES`; "" if it cannot be captured
+    rate: float = 0.0  # of the dropout that it is shown after, as in training; 0: no dropout
+
+    @property
+    def key(self) -> str:
+        """Its name among those of its box that can be captured."""
+        return f"{self.site}.dropout" if self.rate else self.site
 
     @property
     def is_hook_point(self) -> bool:
@@ -55,6 +62,18 @@ class BoxStage:
 def stages(config: ModelConfig, box: Box) -> tuple[BoxStage, ...]:
     """Return the shapes of a box, from its input to its output."""
     return tuple(_attention(config, box) if box.kind == "attention" else _passing(config, box))
+
+
+def with_dropout(config: ModelConfig, stages_of_box: Sequence[BoxStage]) -> Iterator[BoxStage]:
+    """Yield the shapes of a box, those that dropout follows in training each also after it."""
+    rates = rates_of(config)
+    by_stem = {"hook_pattern": rates.pattern, "hook_attn_out": rates.outputs, "hook_mlp_out": rates.outputs}
+    for stage in stages_of_box:
+        yield stage
+        is_sum = stage.name in ("sum", "first residual") and stage.site.endswith(".blocks.0.hook_resid_pre")
+        rate = rates.outputs if is_sum and not config.d_embed else by_stem.get(stage.site.rpartition(".")[2], 0.0)
+        if rate:
+            yield replace(stage, name=f"dropout of {'sum' if is_sum else stage.name}", rate=rate)
 
 
 def input_site(config: ModelConfig, box: Box) -> str:

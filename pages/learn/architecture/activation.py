@@ -8,19 +8,21 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.blueprint.activation import most_probable, picture_of
-from headlight.analysis.blueprint.shapes import PROBABILITIES, BoxStage, stages
+from headlight.analysis.blueprint.shapes import PROBABILITIES, BoxStage, stages, with_dropout
 from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.trace.dropout import drop
 from headlight.figures.architecture.activation import activation_figure
 from headlight.figures.architecture.stream import stream_figure
 from headlight.figures.theme import PART_HUES
 from headlight.language import localized, percent, say
+from pages.learn import dropout_step
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import STACKS, name_of, place_in_words
 from pages.shared import prose
 from pages.shared.drawing import draw_figure
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Lines, Print, named, script
+from pages.shared.recipe import Lines, Print, call, named, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 
@@ -72,6 +74,9 @@ SHAPES: Mapping[str, str] = {
     "mask": mark("mask: True = may attend"),
     "attn_scores": mark("scores, -inf where masked"),
     "pattern": mark("attention pattern: each row sums to 1"),
+    "dropout of pattern": mark("attention pattern after dropout"),
+    "dropout of added": mark("sub-layer output after dropout"),
+    "dropout of sum": mark("sum after dropout"),
     "z": mark("weighted sum of the values, z"),
     "concatenated z": mark("z of all heads, concatenated"),
     "result": mark("output of each head"),
@@ -104,7 +109,10 @@ for stack, stream in captured.streams().items():
 
 def show(data: ArchitectureData) -> None:
     """Draw the activation at the chosen hook point."""
-    results = {stage.site: stage for stage in stages(data.card.config, data.box) if stage.site}
+    there = stages(data.card.config, data.box)
+    if dropout_step.is_shown():
+        there = tuple(with_dropout(data.card.config, there))
+    results = {stage.key: stage for stage in there if stage.site}
     if not results:
         prose.small(say(NOTHING))
         return
@@ -116,7 +124,7 @@ def show(data: ArchitectureData) -> None:
         view_fields.SITE.selectbox(
             say("Activation"),
             [*results],
-            name=lambda name: f"{say(SHAPES[results[name].name])} · {name.rpartition('.')[2]}",
+            name=lambda name: f"{say(SHAPES[results[name].name])} · {results[name].site.rpartition('.')[2]}",
             shown=site,
         )
         if "head" in stage.axes or "kv_head" in stage.axes:
@@ -125,6 +133,7 @@ def show(data: ArchitectureData) -> None:
         _draw(data, stage)
     except HeadlightError as error:
         prose.warning(say("This cannot be captured: {why}.", why=error))
+    dropout_step.controls(data.card.config)
 
 
 def _choose_head(data: ArchitectureData, stage: BoxStage) -> None:
@@ -134,6 +143,10 @@ def _choose_head(data: ArchitectureData, stage: BoxStage) -> None:
 
 def _draw(data: ArchitectureData, stage: BoxStage) -> None:
     values, stem = data.values(stage.site), stage.site.rpartition(".")[2]
+    recipe = data.captured.values(stage.site)
+    if stage.rate:
+        masked = {"site": stage.site, "rate": stage.rate, "seed": dropout_step.SEED.value}
+        values, recipe = drop(values, **masked), call(drop, recipe, **masked)
     labels, is_pair = data.labels[data.stack_of(data.box)], stem in PAIRS
     keys = data.labels["encoder"] if data.box.part == "cross_attn" else labels
     tokens = keys if "key" in stage.axes and not is_pair else labels
@@ -169,11 +182,11 @@ def _draw(data: ArchitectureData, stage: BoxStage) -> None:
         edges=shown.edges,
         height=HEIGHT,
     )
-    recipe = named("values", data.captured.values(stage.site))
+    recipe = named("values", recipe)
     positions = [f"{place} {label}" for place, label in enumerate(tokens)]
     draw_figure(
         figure,
-        name=data.file_name(stage.site.replace(".", "-")),
+        name=data.file_name(stage.key.replace(".", "-")),
         key="architecture-activation",
         csv=lambda: matrix_csv(values, "position", positions, "column", [*map(str, columns)], "value"),
         arrays=lambda: {"values": values, "columns": np.array(columns)},

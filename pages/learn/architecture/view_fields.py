@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from headlight.analysis.blueprint.plan import STACKS, Blueprint, Box
 from headlight.language import say
+from pages.learn import dropout_step
 from pages.learn.architecture.components.drawing import sent_block
 from pages.shared.view.fields import Field, Kept, matching, one_of, write_pair
 from transformer_core.errors import mark
@@ -55,7 +56,7 @@ SHAPES: dict[str, Field] = {  # of the tokens that each stack reads; None: those
     "decoder": Field(PAGE, "tgt", None, _shape, write_pair),
 }
 TYING = Field(PAGE, "sharing", "", one_of("", "three_way", "target", "none"))  # "": as in the model
-FIELDS: tuple[Field, ...] = (BLOCK, PART, SHOWN, SITE, *SHAPES.values(), TYING)
+FIELDS: tuple[Field, ...] = (BLOCK, PART, SHOWN, SITE, *SHAPES.values(), TYING, *dropout_step.FIELDS)
 TROUBLE = Kept("architecture-shape-trouble", "")  # the error in a typed shape
 
 

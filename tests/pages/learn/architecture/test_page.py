@@ -51,6 +51,16 @@ def test_what_is_taken_away_gives_the_same_numbers(open_app: OpenApp, tmp_path: 
     np.testing.assert_allclose(kept["values"], again, rtol=1e-5, atol=1e-5)
 
 
+def test_dropout_is_a_step_of_a_block_with_the_mask_of_its_seed(open_app: OpenApp):
+    site = "decoder.blocks.0.self_attn.hook_attn_out"
+    view = {"model": "tales", "block": "decoder.0.self_attn", "show": "text"}
+    app = opened(open_app, **view, site=f"{site}.dropout", dropout="shown", mask="4")
+    after = arrays_of(files_of(app, "architecture-activation"))["values"]
+    before = arrays_of(files_of(opened(open_app, **view, site=site), "architecture-activation"))["values"]
+    np.testing.assert_allclose(np.unique(np.round(after / before, 3)), [0, 1.111], atol=1e-3)
+    assert "At inference dropout is the identity" in words_of(app)
+
+
 def test_a_block_that_is_not_there_is_told(open_app: OpenApp):
     app = opened(open_app, model="tales", text=PROMPTS[0], block="encoder.7.cross_attn")
     assert "no block “encoder.7.cross_attn”" in words_of(app)
