@@ -7,7 +7,7 @@ import { keep, kept } from "../../../../components/kit/storage.js";
 
 const STORE = "headlight-guide";
 const GAP = 10;
-const OF_LINK = (name) => name !== "language"; // it is no state of the page
+const OF_LINK = (name) => name !== "language"; // which says nothing about the view
 const CAPTIONS = [
   {
     at: ({ sources }) => sources,
