@@ -50,8 +50,7 @@ def show(data: StepsData) -> None:
     prose.paragraph(say(WHY))
     prose.html("<div class='hl-steps-shapes' tabindex='0'>{}</div>", prose.table(heads, rows))
     prose.html(
-        "<div class='hl-steps-code'><div><b>{}</b><pre>{}</pre></div>"
-        "<div><b>{}</b><pre>{}</pre></div></div>",
+        "<div class='hl-steps-code'><div><b>{}</b><pre>{}</pre></div><div><b>{}</b><pre>{}</pre></div></div>",
         say("The formula: softmax(Q Kᵀ / √d_k) V"),
         _body(all_heads.by_formula),
         "torch.nn.functional.scaled_dot_product_attention",
