@@ -148,6 +148,11 @@ def test_a_head_opens_attention_step_by_step_on_the_tokens_of_the_stage(
     labels = stage_header["sides"][stage_header["lanes"][0]["panels"][0]["rows"]]["labels"]
     first = steps["first"]["query"]
     assert steps["query"] == labels[first : first + len(steps["query"])]
+    if model == "stories":  # another text has no tokens of the stage
+        app = open_app("steps", **url_of(app))
+        assert "tokens" in url_of(app)
+        app.text_input(key="text-line").set_value("The dog").run()
+        assert not app.exception and "tokens" not in url_of(app)
 
 
 def test_generated_tokens_settings_and_step_come_from_the_address(open_app: OpenApp):

@@ -78,8 +78,20 @@ export function showGuide(view) {
   next.textContent = isLast ? say("Done") : say("Next");
   const beside = CAPTIONS[at].beside?.(view) ?? place;
   const [all, within, of, size, from] = [root, lanes, place, box, beside].map((part) => part.getBoundingClientRect());
-  const lowest = Math.min(within.bottom, window.innerHeight - GAP) - size.height;
-  const left = Math.max(within.left, Math.min(from.left + GAP, within.right - size.width));
+  const { left, top } = placeOf(size, { within, x: from.left, y: of.bottom, height: window.innerHeight });
   box.style.left = `${left - all.left}px`;
-  box.style.top = `${Math.max(within.top, Math.min(of.bottom + GAP, lowest)) - all.top}px`;
+  box.style.top = `${top - all.top}px`;
+}
+
+/**
+ * Where a caption lies: right below its place, as far as that is within the lanes and in sight.
+ *
+ * @param {{width: number, height: number}} size - of the caption
+ * @param {{within: {left: number, right: number, top: number, bottom: number}, x: number, y: number, height: number}} room
+ *   the box of the lanes, the left and lower edge of the place, and the height of the window
+ */
+export function placeOf(size, { within, x, y, height }) {
+  const lowest = Math.min(within.bottom, height - GAP) - size.height;
+  const left = Math.max(within.left, Math.min(x + GAP, within.right - size.width));
+  return { left, top: Math.max(within.top, Math.min(y + GAP, lowest)) };
 }

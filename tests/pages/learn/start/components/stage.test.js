@@ -5,6 +5,7 @@ import { beforeEach, mock, test } from "node:test";
 
 import { place, point, prefer, press } from "../../../dom.js";
 import { data, stageOf, overview, SIDES } from "./made_stage.js";
+import { placeOf } from "../../../../../pages/learn/start/components/stage/guide.js";
 import { wordsOf } from "../../../../../pages/learn/start/components/stage/words.js";
 
 mock.timers.enable({ apis: ["setTimeout"] });
@@ -309,6 +310,16 @@ test("a guided minute has three captions, ends at the Tour, and does not come up
   assert.deepEqual([caption(stage), stage.findAll(".guided").length, stage.root.getRootNode().activeElement], ["", 0, stage.root]);
   stage.leave();
   assert.equal(caption(stageOf()), "");
+});
+
+test("a caption stays within the lanes, beside the prediction, and in sight", () => {
+  const within = { left: 300, right: 1110, top: 250, bottom: 840 };
+  const size = { width: 320, height: 130 };
+  assert.deepEqual(placeOf(size, { within, x: 380, y: 245, height: 900 }), { left: 390, top: 255 });
+  assert.deepEqual(placeOf(size, { within, x: 1390, y: 210, height: 900 }), { left: 790, top: 250 }); // of the player
+  assert.deepEqual(placeOf(size, { within, x: 700, y: 800, height: 768 }), { left: 710, top: 628 }); // below the fold
+  const phone = { left: 16, right: 374, top: 405, bottom: 1000 };
+  assert.deepEqual(placeOf(size, { within: phone, x: 300, y: 420, height: 844 }), { left: 54, top: 430 });
 });
 
 test("Escape skips the guided minute for good, and a link with a state begins none", () => {
