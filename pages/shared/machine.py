@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.shared import models, prose
+from pages.shared import devices, prose
 from pages.shared.view import state
 from transformer_core.errors import mark
 
@@ -18,7 +18,7 @@ ABOUT = mark(
 def choose() -> None:
     """Draw the choice, folded; torch is loaded, to list the devices, only when it is opened."""
     view = state.current()
-    label = f"{models.device_name(view.device)}, {view.precision}"
+    label = f"{devices.name_of(view.device)}, {view.precision}"
     icon = ":material/memory:"
     with (
         st.sidebar,
@@ -27,11 +27,11 @@ def choose() -> None:
     ):
         if not folded.open:
             return
-        devices = models.devices()
-        if len(devices) > 1:
-            state.DEVICE.segmented(say("Device"), devices, name=models.device_name, label_visibility="visible")
+        there = devices.available()
+        if len(there) > 1:
+            state.DEVICE.segmented(say("Device"), there, name=devices.name_of, label_visibility="visible")
         else:
-            alone = say("This machine has only a {device}.", device=models.device_name(devices[0]))
+            alone = say("This machine has only a {device}.", device=devices.name_of(there[0]))
             prose.small(alone)
-        state.PRECISION.segmented(say("Precision"), models.PRECISIONS, label_visibility="visible")
+        state.PRECISION.segmented(say("Precision"), devices.PRECISIONS, label_visibility="visible")
         prose.small(say(ABOUT))

@@ -9,7 +9,7 @@ import streamlit as st
 from headlight.figures import isolate
 from headlight.language import language, say, say_message, say_number
 from headlight.viewing.media import FORMATS, MOST_BYTES, Medium
-from pages.shared import answer, models, presenter, prose, readings
+from pages.shared import answer, devices, models, presenter, prose, readings
 from pages.shared.lines import in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import files, locale, long_texts, state
@@ -169,7 +169,7 @@ def _model_run(card: ModelCard, *, is_changed: bool) -> "ModelRun | None":
         "Loading {title} ({n} parameters) onto the {device} …",
         title=card.title,
         n=prose.amount(card.n_parameters),
-        device=models.device_name(view.device),
+        device=devices.name_of(view.device),
     )
     with st.spinner(prose.plain(loading), show_time=True):
         models.load(card.path, card.version, view.device, view.precision)

@@ -4,8 +4,8 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,8 @@ from headlight.analysis.blueprint.plan import weights_of
 from headlight.analysis.trace.attentions import Attention, attentions_of
 from headlight.language import ENGLISH, language, say, say_message, say_number
 from headlight.viewing.media import EXAMPLES, Medium
-from pages.shared import cache, forwards, prose
+from pages.shared import cache, devices, prose
+from pages.shared.devices import CPU, PRECISIONS
 from transformer_core.checkpoints.folder import reading
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, Message, mark
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
 
 ROOT = Path.cwd() if IS_INSTALLED else APP  # of the users' own: models, runs and lessons
 SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")  # the first is what a new visitor sees
-CPU = "cpu"
 PAPER_BASE = "paper-base"  # name and path of the paper's base model, which is built with random weights when chosen
 ON_PAGES_OF_SIZES = ("steps", "architecture")  # where it is offered: its shapes are the paper's
-PRECISIONS = ("float32", "bfloat16")
 TRAIN_COMMAND = (  # of the first one, as its card has it
     "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --steps 3000 "
     "--set guided_head=encoder.1.0"
@@ -207,56 +206,6 @@ def _paper_base(cut: ModelCard) -> ModelCard:
     )
 
 
-class DeviceError(HeadlightError):
-    """A device that is missing, has too little memory, or fails."""
-
-
-@lru_cache
-def devices() -> tuple[str, ...]:
-    """Return the devices of this machine, the CPU first."""
-    from transformer_core.devices import available_devices
-
-    return (CPU, *(device for device in available_devices() if device != CPU))
-
-
-def device_name(device: str) -> str:
-    """Return the display name of a device; one of several GPUs is numbered."""
-    kind, _, index = device.partition(":")
-    number = f" {index}" if index and sum(other.startswith(kind) for other in devices()) > 1 else ""
-    return {"cpu": "CPU", "cuda": "GPU", "mps": "Apple GPU"}.get(kind, device) + number
-
-
-@contextmanager
-def on(device: str) -> Iterator[None]:
-    """Run code on a device, in at most as many threads at once as there are cores.
-
-    Raises:
-        DeviceError: the device fails; replaces torch's error.
-    """
-    try:
-        with forwards.one_of_few():
-            yield
-    except (RuntimeError, MemoryError) as error:
-        is_full = isinstance(error, MemoryError) or "memory" in str(error)
-        if device == CPU and not is_full:
-            raise
-        name, other = device_name(device), Message("choose the {device}", device=device_name(CPU))
-        if not is_full:
-            raise DeviceError(
-                "the {name} failed ({error:.150}); {other}", name=name, error=str(error).splitlines()[0], other=other
-            ) from error
-        ways_out = [
-            Message("choose bfloat16, which uses half the memory"),
-            Message("a smaller model"),
-            *([other] if device != CPU else []),
-        ]
-        raise DeviceError(
-            "the {name} has too little memory for this; {ways_out}",
-            name=name,
-            ways_out=Message.joined(Message(", or "), ways_out),
-        ) from error
-
-
 @cache.by_arguments(mark("models"))
 def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS[0]) -> "tuple[Transformer, Tokenizer]":
     """Load a model once for all sessions.
@@ -270,7 +219,7 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
     Raises:
         HeadlightError: the folder is damaged, or the device is not there, too small, or fails.
     """
-    with on(device):
+    with devices.on(device):
         if path == PAPER_BASE:
             return _built_paper_base(device, precision)
         if is_viewed(path, version):

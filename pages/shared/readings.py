@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from headlight.figures.heatmaps.overview import thumbnail_side
-from pages.shared import cache, media, models
+from pages.shared import cache, devices, media
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
@@ -45,7 +45,7 @@ def read(source: Source, text: Given, target: str | None = None) -> "ModelRun":
     model_run = run(source, text, target)
     if max(max(shape[2:]) for shape in _shapes(model_run)) <= MOST_POOLED:
         side = picture_side(model_run)
-        with models.on(source.device):
+        with devices.on(source.device):
             for attention_maps in model_run.attention_maps.values():
                 attention_maps.keep_overview(side)
     return model_run

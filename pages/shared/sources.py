@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import headlight as hl
 import transformer_core as tc
 from headlight.viewing.media import Medium
-from pages.shared import cache, models
-from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
+from pages.shared import cache, devices, models
+from pages.shared.devices import CPU, PRECISIONS
+from pages.shared.models import PAPER_BASE, ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.model.presets import transformer_base
@@ -112,7 +113,7 @@ class Source:
         return through(value, self._on_device)
 
     def _on_device(self, make: Callable[[], Any]) -> Any:
-        with models.on(self.device):
+        with devices.on(self.device):
             return make()
 
 
@@ -127,7 +128,7 @@ def _weights_after(step: int, path: str, version: str) -> "tuple[Transformer, To
     from transformer_core.training.run.film import Film
 
     run_film = Film(Path(path))
-    with models.on(models.CPU):
+    with devices.on(devices.CPU):
         if step in run_film.snapshots():
             return run_film.load(step)
         if run_film.step_now() == step:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pages.shared import machine, models
+from pages.shared import devices, machine
 from tests.pages.conftest import OpenApp, figure_of, shown_code, url_of, values_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,9 +52,9 @@ def test_a_device_that_is_not_there_is_a_calm_sentence(open_app: OpenApp):
     ],
 )
 def test_what_a_device_says_becomes_a_sentence(error: Exception, device: str, sentence: str):
-    with pytest.raises(models.DeviceError, match=sentence), models.on(device):
+    with pytest.raises(devices.DeviceError, match=sentence), devices.on(device):
         raise error
-    with pytest.raises(RuntimeError, match="shapes"), models.on("cpu"):  # a fault of ours stays one
+    with pytest.raises(RuntimeError, match="shapes"), devices.on("cpu"):  # a fault of ours stays one
         raise RuntimeError("shapes cannot be multiplied")
 
 

@@ -18,7 +18,7 @@ from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 
 _CHUNK_BYTES = 4 << 20  # of scores computed at a time; with the softmax, about five times as much is in use
-_FLAT_ROWS = 64  # of each head: of long texts few heads at a time, as products of flat matrices are slow
+_FLAT_ROWS = 64  # of one head: with fewer rows at a time, its products take longer
 
 
 class LazyPattern:
@@ -152,15 +152,20 @@ class LazyPattern:
         heads = range(self.shape[1]) if heads is None else heads
         self._check(batch, heads)
         like = self._like
-        together = max(1, _CHUNK_BYTES // (_FLAT_ROWS * self.shape[3] * like.element_size()))  # heads
         overviews = []
-        for first in range(0, len(heads), together):
-            some = heads[first : first + together]
+        for some in self.few_at_a_time(heads):
             overview = Overview((len(some), *self.shape[2:]), size, reduce, dtype=like.dtype, device=like.device)
             for queries, keys, part in self.chunks(batch, some):
                 overview.add(part, queries, keys)
             overviews.append(overview.finished())
         return torch.cat(overviews)
+
+    def few_at_a_time(self, heads: Sequence[int] | None = None) -> Iterator[Sequence[int]]:
+        """Yield the heads, of long texts few at a time: products of flat matrices, one per head, are slow."""
+        heads = range(self.shape[1]) if heads is None else heads
+        n = max(1, _CHUNK_BYTES // (_FLAT_ROWS * self.shape[3] * self._like.element_size()))
+        for first in range(0, len(heads), n):
+            yield heads[first : first + n]
 
     def chunks(
         self, batch: int = 0, heads: Sequence[int] | None = None, queries: slice = slice(None)

@@ -104,11 +104,10 @@ def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) ->
 
     Source: Pascanu et al. 2013, algorithm 1.
     """
-    total_norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
-    norm = total_norm.item()
-    if longest is not None and norm > longest:
-        nn.utils.clip_grads_with_norm_(parameters, longest, total_norm)
-    return norm
+    norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
+    if longest is not None:
+        nn.utils.clip_grads_with_norm_(parameters, longest, norm)
+    return norm.item()
 
 
 _EXPLODED = 3.0  # times the loss of uniform guessing, or times the first loss if that is higher

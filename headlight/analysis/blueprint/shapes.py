@@ -67,11 +67,10 @@ def stages(config: ModelConfig, box: Box) -> tuple[BoxStage, ...]:
 def with_dropout(config: ModelConfig, stages_of_box: Sequence[BoxStage]) -> Iterator[BoxStage]:
     """Yield the shapes of a box, those that dropout follows in training each also after it."""
     rates = rates_of(config)
-    by_stem = {"hook_pattern": rates.pattern, "hook_attn_out": rates.outputs, "hook_mlp_out": rates.outputs}
     for stage in stages_of_box:
         yield stage
         is_sum = stage.name in ("sum", "first residual") and stage.site.endswith(".blocks.0.hook_resid_pre")
-        rate = rates.outputs if is_sum and not config.d_embed else by_stem.get(stage.site.rpartition(".")[2], 0.0)
+        rate = rates.outputs if is_sum and not config.d_embed else rates.after(stage.site.rpartition("hook_")[2])
         if rate:
             yield replace(stage, name=f"dropout of {'sum' if is_sum else stage.name}", rate=rate)
 

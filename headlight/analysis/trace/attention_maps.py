@@ -22,8 +22,6 @@ from transformer_core.model.attention import MultiHeadAttention, PatternInputs
 
 WRITTEN_OUT_BYTES = 32 << 20  # size of all patterns of an attention up to which they are materialized
 _CHUNK_CELLS = 4 << 20  # size of one head's rows that are yielded at a time
-_OVERVIEW_CELLS = 1 << 20  # of all heads that are pooled at a time
-_OVERVIEW_ROWS = 64  # rows of each head: with long texts few heads at a time, as products of flat matrices are slow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -191,17 +189,15 @@ class AttentionMaps:
         n_layers, n_heads, n_queries, n_keys = self.shape
         patterns = np.zeros((n_layers, n_heads, *size), dtype=np.float32)
         strongest = _Strongest(n_layers, n_heads)
-        together = max(1, _OVERVIEW_CELLS // (_OVERVIEW_ROWS * n_keys))  # heads
         for layer, pattern in enumerate(self._layers):
-            for first in range(0, n_heads, together):
-                heads = range(first, min(first + together, n_heads))
+            for heads in pattern.few_at_a_time():
                 shape = (len(heads), n_queries, n_keys)
                 overview = Overview(shape, size, "max", dtype=torch.float32, device=torch.device("cpu"))
                 for queries, keys, part in pattern.chunks(heads=heads):
                     rows = part.float().cpu()
                     overview.add(rows, queries, keys)
                     strongest.add(layer, heads, rows, self._has_choice[layer, queries], queries.start, keys.start)
-                patterns[layer, first : heads.stop] = overview.finished().numpy()
+                patterns[layer, list(heads)] = overview.finished().numpy()
         return PooledHeads.of(patterns, mask, strongest.queries, strongest.keys, strongest.weights)
 
     @torch.inference_mode()
@@ -279,7 +275,7 @@ class _Strongest:
     def add(
         self,
         layer: int,
-        heads: range,
+        heads: Sequence[int],
         rows: Float[Tensor, "head query key"],
         counts: Tensor,
         first_query: int,
@@ -287,7 +283,7 @@ class _Strongest:
     ) -> None:
         """Update the strongest cells with new rows of some heads; queries that do not count are skipped."""
         highest = rows.amax(dim=2).masked_fill_(~counts, -1.0).max(dim=1)
-        is_better = highest.values > torch.from_numpy(self.weights[layer, heads.start : heads.stop])
+        is_better = highest.values > torch.from_numpy(self.weights[layer, list(heads)])
         for place in is_better.nonzero()[:, 0].tolist():  # only for these, as the search for the key is slow
             query, head = int(highest.indices[place]), heads[place]
             self.weights[layer, head] = highest.values[place]

@@ -27,6 +27,10 @@ class DropoutRates:
     pattern: float  # of attention patterns, after the softmax
     is_own: bool  # False: the model has no dropout, and these are the paper's rate
 
+    def after(self, quantity: str) -> float:
+        """Return the rate after "pattern", "attn_out" or "mlp_out"; 0 after any other quantity."""
+        return {"pattern": self.pattern, "attn_out": self.outputs, "mlp_out": self.outputs}.get(quantity, 0.0)
+
 
 def rates_of(config: ModelConfig) -> DropoutRates:
     """Return the rates of a model; if it has no dropout, the paper's.

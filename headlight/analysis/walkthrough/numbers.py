@@ -249,7 +249,7 @@ class Formulas:
     def _dropped(self, name: str, row: int, column: int) -> Formula:
         """Return the formula of a number after dropout: 0, or the number before it divided by 1 - p."""
         of = DROPPED[name]
-        rate = self.outline.rates.pattern if of == "pattern" else self.outline.rates.outputs
+        rate = self.outline.rates.after(of)
         before, symbol = float(self.values[of][row, column]), self._notation(of)
         is_kept = before == 0 or self.values[name][row, column] != 0
         constants = {"m": float(is_kept), "p": rate, symbol: before}

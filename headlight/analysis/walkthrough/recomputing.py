@@ -186,9 +186,8 @@ def quantities_of(
             quantities[name] = _applied(block.get_submodule(path), quantities[read_by_it])
     for name, of in DROPPED.items():
         if name in sites and outline.dropout_seed is not None:
-            site, rates = sites[of] or "", outline.rates
-            rate = rates.pattern if of == "pattern" else rates.outputs
-            values = drop(captured[site][0].numpy(), site=site, rate=rate, seed=outline.dropout_seed)
+            site = sites[of] or ""
+            values = drop(captured[site][0].numpy(), site=site, rate=outline.rates.after(of), seed=outline.dropout_seed)
             quantities[name] = of_head(outline, of, torch.from_numpy(values)[None])
     return {name: quantities[name].numpy() for name in sites}
 

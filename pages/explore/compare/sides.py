@@ -181,12 +181,12 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, list[str]]:
     a = _fitted(a, notes)
     head = view_fields.HEAD_B.value or a.head
     b = _fitted(replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head), notes)
-    if view_fields.TEXT_B.value is not None or view_fields.SECOND_TEXT_B.value:
+    if has_own_text := view_fields.TEXT_B.value is not None or bool(view_fields.SECOND_TEXT_B.value):
         b = replace(b, text=_text_of_b(a, weights_b))
     medium = weights_b.source.medium
     if (medium and b.text not in files.keys(medium)) or (weights_a.source.medium and not medium and b.text == a.text):
         return a, replace(b, text=next(iter(weights_b.examples), "")), notes
-    if view_fields.TEXT_B.value is not None or view_fields.SECOND_TEXT_B.value:
+    if has_own_text:
         return a, b, notes
     is_like = b == replace(a, letter="B", target=None) and view_fields.HEAD_B.value is None
     return a, _another(b) if is_like else b, notes

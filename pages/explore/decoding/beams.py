@@ -12,7 +12,7 @@ from pages.explore.decoding.components.branches import BranchEnd, TreeNode, bran
 from pages.explore.decoding.data import FIRST_LENGTH, DecodingData, OutputToken, signed
 from pages.explore.decoding.recipes import session_of, tokens_of
 from pages.explore.decoding.tree import given_nodes, numbers
-from pages.shared import cache, models, prose
+from pages.shared import cache, devices, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, each, literal, named, through, value_of
 from transformer_core.errors import NotFiniteError, mark
@@ -129,7 +129,7 @@ def _search(data: DecodingData) -> DrawnSearch:
     """Run the search and return the data to draw."""
     tree: BeamTree
     greedy: tuple[DecodingStep, ...]
-    with models.on(data.source.device):
+    with devices.on(data.source.device):
         tree, greedy = value_of(_recipe(data))
     nodes = given_nodes(data)
     paths: dict[int, tuple[int, ...]] = {node.id: () for node in nodes}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from headlight.language import say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.recipes import FILLED, BlanksRecipe
-from pages.shared import cache, models, prose
+from pages.shared import cache, devices, prose
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, each, named, value_of
 from pages.shared.sources import Source
@@ -97,7 +97,7 @@ def current(card: ModelCard, source: Source, text: "Given") -> BlanksData:
             most=MOST_BLANKS,
         )
     notes = list[str]()
-    with models.on(source.device):
+    with devices.on(source.device):
         whole = _filled(tree, notes)
         n = view_fields.STEP.value
         at = whole if n is None else whole.first(n)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from headlight.language import localized, say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.recipes import GENERATED, DecodingRecipe, tokens_of
-from pages.shared import cache, models
+from pages.shared import cache, devices
 from pages.shared.heads import head_in_words
 from pages.shared.lines import output_in_a_line
 from pages.shared.models import ModelCard
@@ -74,7 +74,7 @@ class DecodingData:
         source = view.source(card, continues=card.continues)
         view_fields.fit((source, view.text))
         recipe = DecodingRecipe.of(source, card.config, view.whole_text, _length(card))
-        with models.on(source.device):
+        with devices.on(source.device):
             session, branches, given, tokenizer = value_of(
                 (recipe.session, recipe.branches, recipe.given, recipe.tokenizer)
             )

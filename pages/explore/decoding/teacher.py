@@ -10,7 +10,7 @@ from headlight.language import say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData, signed
 from pages.explore.decoding.recipes import tokens_of
-from pages.shared import answer, models, prose
+from pages.shared import answer, devices, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, each, named, value_of
 from pages.shared.view import state
@@ -47,7 +47,7 @@ def show(data: DecodingData) -> None:
         if not tokens:
             prose.small(say("This target has no tokens."))
             return
-        with models.on(data.source.device):
+        with devices.on(data.source.device):
             comparison: Comparison = value_of(_comparison(data, tokens))
     except HeadlightError as error:
         prose.warning(say("This target cannot be used: {error}.", error=error))

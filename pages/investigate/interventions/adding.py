@@ -13,7 +13,7 @@ from pages.explore.compare import samples
 from pages.investigate.interventions import edits, stack, view_fields, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.learn import head_choice
-from pages.shared import forwards, models, prose
+from pages.shared import devices, forwards, prose
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard
 from pages.shared.view import state
@@ -251,7 +251,7 @@ def _mean(data: InterventionsData, component: Component, usual: Given) -> Ablati
     drawn = samples.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
     texts = samples.held_out(corpus, *drawn, card.config.architecture)
     model, tokenizer = data.source.load()
-    with forwards.one_of_few(), models.on(data.source.device):
+    with forwards.one_of_few(), devices.on(data.source.device):
         return corpus_mean(model, tokenizer, component, texts, corpus=Path(corpus).name)
 
 

@@ -22,7 +22,7 @@ from pages.investigate.interventions.sweep_figures import (
     site_of,
     sites_of,
 )
-from pages.shared import cache, forwards, models, prose, ticking
+from pages.shared import cache, devices, forwards, prose, ticking
 from pages.shared.recipe import Print, each, value_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.text.interface import in_one_line
@@ -167,7 +167,7 @@ def _advance(data: InterventionsData, sweep: SweepProgress) -> None:
     """Compute some more cells, and request another draw of the page for the others."""
     end = time.monotonic() + SLICE
     try:
-        with forwards.one_of_few(), models.on(data.source.device):
+        with forwards.one_of_few(), devices.on(data.source.device):
             while sweep.rest is not None and time.monotonic() < end:
                 result = next(sweep.rest, None)
                 if result is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headlight.analysis.blueprint.plan import Blueprint, Box, blueprint_of
 from headlight.analysis.blueprint.shapes import sizes
 from pages.learn.architecture import view_fields
-from pages.shared import cache, models, readings
+from pages.shared import cache, devices, readings
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
@@ -158,7 +158,7 @@ class ArchitectureData:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Run the body on the model's device, then measure the size of what is cached for the text."""
-        with models.on(self.source.device):
+        with devices.on(self.source.device):
             yield
         cache.measure(KIND, self.captured)
 

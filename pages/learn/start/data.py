@@ -18,8 +18,9 @@ from pages.components.sampling import NextTokenDistribution
 from pages.learn import dropout_step
 from pages.learn.start import view_fields
 from pages.learn.steps.data import generated
-from pages.shared import cache, models
-from pages.shared.models import CPU, PRECISIONS, ModelCard
+from pages.shared import cache, devices, models
+from pages.shared.devices import CPU, PRECISIONS
+from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
@@ -151,7 +152,7 @@ class StageData:
         """
         if self.first is None and self.lanes:
             followed = token_sources.sites(self.card.config) if self.zoom.level == "overview" else ()
-            with models.on(self.source.device):
+            with devices.on(self.source.device):
                 value_of(self.captured).keep(*sites_of(self.lanes), *followed)
 
     def values(self, site: str) -> np.ndarray:
@@ -162,7 +163,7 @@ class StageData:
         """
         if self.first is not None:
             return self.first.values(site)
-        with models.on(self.source.device):
+        with devices.on(self.source.device):
             values: np.ndarray = value_of(self.captured.values(site))
         cache.measure(KIND, self.captured)
         return values

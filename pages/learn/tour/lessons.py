@@ -17,7 +17,7 @@ from pages.learn.tour.lesson_engine.lesson import BrokenLesson, FigureSpec, Less
 from pages.learn.tour.lesson_engine.reader import read_lesson
 from pages.learn.tour.lesson_engine.run import LessonRun, run
 from pages.learn.tour.lesson_engine.six_words import SixWords, train_six_words
-from pages.shared import cache, models
+from pages.shared import cache, devices, models
 from pages.shared.models import APP, ROOT, ModelCard
 from pages.shared.page import pages
 from pages.shared.sources import Source
@@ -240,7 +240,7 @@ def _run(lesson: Lesson, mistake: str, is_other: bool) -> LessonRun:
 def _run_on(source: Source, text: str, target: str | None, padding: int, mistake: str) -> LessonRun:
     model, tokenizer = source.load()
     measured = read_card(models.place_of(source.path))
-    with models.on(source.device):
+    with devices.on(source.device):
         return run(model, tokenizer, text, target=target, padding=padding, mistake=mistake, card=measured)
 
 

@@ -16,7 +16,8 @@ import streamlit as st
 from headlight.analysis.heads.measures import HeadName
 from headlight.language import say, say_message
 from headlight.viewing.media import Medium
-from pages.shared.models import CPU, PRECISIONS, ModelCard, available
+from pages.shared.devices import CPU, PRECISIONS
+from pages.shared.models import ModelCard, available
 from pages.shared.sources import Source
 from pages.shared.view import fields, files, locale, long_texts, stack_history
 from pages.shared.view.address import Address

@@ -14,7 +14,7 @@ from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from headlight.analysis.trace.cells import strongest_cells
 from headlight.figures import isolate
 from pages.components.overview import Pictures
-from pages.shared import cache, models, run_readings, runs
+from pages.shared import cache, devices, run_readings, runs
 from pages.shared.heads import axis_names
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
@@ -112,7 +112,7 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
     }
     reader = read_snapshots(film, missing, tokens)
     while True:
-        with models.on(models.CPU):  # acquired for each snapshot, so that others can run in between
+        with devices.on(devices.CPU):  # acquired for each snapshot, so that others can run in between
             snapshot = next(reader, None)
         if snapshot is None:
             break
@@ -175,7 +175,7 @@ def _fixed_by(source: Source, text: str, target: str, most: int) -> "FixedText":
 
     model, tokenizer = source.load()
     takes_target = model.config.architecture == "encoder_decoder"
-    with models.on(models.CPU):
+    with devices.on(devices.CPU):
         return fix_text(
             model,
             tokenizer,
@@ -198,7 +198,7 @@ def read_one(source: Source, tokens: "FixedText") -> "SnapshotReading":
 
     run, step = Path(source.path), source.step
     assert step is not None, "a snapshot has a step"
-    with models.on(models.CPU):
+    with devices.on(devices.CPU):
         snapshot = next(read_snapshots(Film(run), [step], tokens), None)
     if isinstance(snapshot, SnapshotReading):
         return snapshot

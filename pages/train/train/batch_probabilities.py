@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.language import say
-from pages.shared import cache, models, prose, run_readings, runs
+from pages.shared import cache, devices, models, prose, run_readings, runs
 from pages.shared.corpora import CorpusChoice
 from pages.shared.view.fields import Kept
 from transformer_core.config import ModelConfig
@@ -45,7 +45,7 @@ def show(
         row = int(st.number_input(say("Row"), 0, n_rows - 1, 0, key=f"train-batch-row-{n_rows}"))
         pos = int(st.number_input(say("Position"), 0, n_pos - 1, 0, key=f"train-batch-pos-{n_pos}"))
     network = _load(result[name][1], tokenizer, model, training)
-    with models.on(models.CPU):
+    with devices.on(devices.CPU):
         text = predict(network, batch, row=row, pos=pos)
     summary = say(
         "Each of the {n:,} cells holds a distribution over the vocabulary; its sum is 1 (smallest {least:.6f}, largest "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headlight.language import say
-from pages.shared import models, prose
+from pages.shared import devices, prose
 from pages.shared.corpora import CorpusChoice
 from pages.shared.glossary.links import definitions
 from pages.shared.view.fields import Kept
@@ -102,7 +102,7 @@ class ConfigWidgets:
     def add_choice(self, name: str, label: str, options: Sequence[str], usual: str = "") -> None:
         """Draw a choice of one of several words."""
         is_device = name == "device"
-        names = {one: models.device_name(one) if is_device else say(_WORDS.get(one, one)) for one in options}
+        names = {one: devices.name_of(one) if is_device else say(_WORDS.get(one, one)) for one in options}
         control = Kept(f"{self.prefix}-{name}", usual or getattr(self.usual, name))
         control.selectbox(say(label), options, name=names.__getitem__, help=_about(name))
         self.values[name] = control.value

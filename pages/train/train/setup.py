@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.figures.architecture.inventory import parameters_by_part
 from headlight.language import localized, say, say_message
-from pages.shared import corpora, models, prose, run_commands
+from pages.shared import corpora, devices, prose, run_commands
 from pages.shared.corpora import MADE_HERE, CorpusChoice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
@@ -132,7 +132,7 @@ def _settings(choice: CorpusChoice, preset: str, stats: "CorpusStats") -> Plan |
     preset_steps = usual_training.steps
 
     def suggested(model: ModelConfig, training: TrainingConfig) -> "Suggestion":
-        a_step = _seconds(model, replace(training, steps=1), stats) if len(models.devices()) == 1 else 0.0
+        a_step = _seconds(model, replace(training, steps=1), stats) if len(devices.available()) == 1 else 0.0
         rows = n_rows(stats, model.max_seq_len, training.stride)
         return suggest(replace(training, steps=preset_steps), n_rows=rows, seconds_per_step=a_step)
 
@@ -186,11 +186,11 @@ def _pace(prefix: str, usual: TrainingConfig, model: ModelConfig, *, has_windows
             fields.add_number("stride", mark("Window stride (0 = window length)"), 0, 4096)
         fields.add_number("seed", mark("Seed"), 0, 2**32 - 1)
         fields.add_number("film_megabytes", mark("Snapshot storage limit (MB)"), 0, 100_000)
-        if len(models.devices()) > 1:
-            fields.add_choice("device", mark("Device"), models.devices(), models.devices()[1])
+        if len(devices.available()) > 1:
+            fields.add_choice("device", mark("Device"), devices.available(), devices.available()[1])
             fields.add_choice("precision", mark("Precision"), get_args(Precision))
     values = {"stride": 0} | fields.values
-    device, stride = values.pop("device", models.CPU), values["stride"]
+    device, stride = values.pop("device", devices.CPU), values["stride"]
     values |= {"stride": stride or None, "clip_norm": values["clip_norm"] or None}
     values["weight_decay"] *= values["optimizer"] == "adamw"
     training = replace(usual, **values)
@@ -214,7 +214,7 @@ def _start(plan: Plan, warnings: DeltaGenerator) -> None:
     facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
     rows = plan.stats.items if plan.n_rows == plan.stats.n_train else "stretches"  # long texts are split
     facts.append(say(_EPOCHS[rows], n=epochs_in_words(plan.epochs), rows=plan.n_rows))
-    if device == models.CPU:
+    if device == devices.CPU:
         seconds = _seconds(model, training, plan.stats)
         facts.append(say("about {time} on this machine when idle", time=prose.duration(seconds)))
     with st.container(border=True, key="hl-train-start"):

@@ -6,7 +6,7 @@ from threading import BoundedSemaphore, Event, Lock
 
 import pytest
 
-from pages.shared import forwards, models
+from pages.shared import devices, forwards
 from pages.shared.cache import Cache
 
 N_THREADS = 12
@@ -16,12 +16,12 @@ N_THREADS = 12
 def test_so_many_run_at_once_and_no_more_also_after_a_fault(most: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(forwards, "_places", BoundedSemaphore(most))
     lock, now, at_once = Lock(), 0, list[int]()
-    with pytest.raises(ZeroDivisionError), models.on(models.CPU):
+    with pytest.raises(ZeroDivisionError), devices.on(devices.CPU):
         1 / 0  # noqa: B018
 
     def forward(_: int) -> None:
         nonlocal now
-        with models.on(models.CPU), models.on(models.CPU):  # within itself it counts once
+        with devices.on(devices.CPU), devices.on(devices.CPU):  # within itself it counts once
             with lock:
                 now += 1
                 at_once.append(now)
@@ -42,12 +42,12 @@ def test_who_waits_for_another_s_result_gives_its_place_away(monkeypatch: pytest
     def make() -> str:
         is_making.set()
         is_waiting.wait(10)
-        with models.on(models.CPU):
+        with devices.on(devices.CPU):
             return "made"
 
     def wait() -> str:
         is_making.wait(10)
-        with models.on(models.CPU):
+        with devices.on(devices.CPU):
             is_waiting.set()
             return cache.get("texts", "a", lambda: "made twice")
 

@@ -47,9 +47,8 @@ def length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """Every text is once short, so that patterns are written out, and once too long for that, or for all at a time."""
     if request.param == "long":
         monkeypatch.setattr(attention_maps_module, "WRITTEN_OUT_BYTES", 0)
-        n_cells = 2 * attention_maps_module._OVERVIEW_ROWS * N_SRC  # of 2 heads
-        monkeypatch.setattr(attention_maps_module, "_OVERVIEW_CELLS", n_cells)
-        monkeypatch.setattr(lazy, "_CHUNK_BYTES", 4 * 2 * 2 * N_SRC)  # 2 rows of each of them
+        monkeypatch.setattr(lazy, "_FLAT_ROWS", 2)
+        monkeypatch.setattr(lazy, "_CHUNK_BYTES", 4 * 2 * 2 * N_SRC)  # 2 rows of 2 heads at a time
 
 
 def site(acts: tc.Activations, name: str, layer: int, stem: str) -> np.ndarray:

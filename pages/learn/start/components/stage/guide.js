@@ -7,7 +7,6 @@ import { keep, kept } from "../../../../components/kit/storage.js";
 
 const STORE = "headlight-guide";
 const GAP = 10;
-const OF_LINK = (name) => name !== "language"; // which says nothing about the view
 const CAPTIONS = [
   {
     at: ({ sources }) => sources,
@@ -23,7 +22,7 @@ const CAPTIONS = [
 const WORDS_OF_BLANKS = say("One click fills the most certain blank. Click here, and see how the lines change.");
 
 export function makeGuide(view) {
-  const isPlain = ![...new URLSearchParams(location.search).keys()].some(OF_LINK);
+  const isPlain = [...new URLSearchParams(location.search).keys()].every((name) => name === "language");
   const box = element("aside", "guide");
   box.setAttribute("aria-label", say("Introduction in three steps"));
   box.hidden = true;
