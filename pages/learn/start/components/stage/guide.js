@@ -15,7 +15,7 @@ const CAPTIONS = [
   },
   { at: ({ buttons }) => buttons.forward, words: say("One click generates the next token. Click here, and see how the lines change.") },
   {
-    at: ({ lanes }) => [...lanes.querySelectorAll(".block-title")].at(-1),
+    at: ({ lanes }) => lanes.querySelector(".lane:last-of-type .block-title"), // in sight where a lane is scrolled
     words: say("Each block has attention and a feed-forward network. Click the block’s name to zoom in; Escape leads back."),
   },
 ];
