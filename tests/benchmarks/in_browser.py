@@ -1,4 +1,4 @@
-"""What a person waits for, in a real Chromium: the first figure, another head, another text.
+"""What a person waits for, in a real Chromium: the first figure, another head, another text, an intervention.
 
 The start is counted from `make run` on installed packages, with a Chromium that is open already; clicks and Enter from
 the event in the page to the frame in which the result is drawn. Heads and texts are those of each shipped model, and
@@ -20,7 +20,7 @@ from tests.e2e.browser import launch, serve
 
 TITLE = (
     "In the browser (goals: stage 5,000 ms, first figure 6,000 ms, another head 200 ms, another text 500 ms, "
-    "and 1,000 ms at GPT-2-small size)"
+    "and 1,000 ms at GPT-2-small size; a page opened 1,500 ms, an intervention 300 ms)"
 )
 
 STARTS, CLICKS, TEXTS = 5, 12, 5
@@ -54,6 +54,15 @@ AFTER_ENTER = f"""() => {{
   }}, {{ capture: true }}));
 }}"""
 
+CLICK_SWITCH = f"""() => {{
+  const texts = () => document.querySelector(".hl-interventions-outputs").innerText;
+  const box = [...document.querySelectorAll("*")].map((e) => e.shadowRoot?.querySelector("input.switch")).find(Boolean);
+  const before = texts();
+  const start = performance.now();
+  box.click();
+  return ({UNTIL})(start, () => texts() !== before);
+}}"""
+
 
 def run() -> list[Row]:
     """Measure the starts, then the shipped models with one server, and the large one with another."""
@@ -70,6 +79,7 @@ def run() -> list[Row]:
             for path in OPENED:
                 times = [opened(browser, f"{server.url}/{path}") for _ in range(STARTS + 1)][1:]  # the server is warm
                 rows.append(row(f"the page {path} opened in a new browser", times))
+            rows.append(row("click on an intervention's switch to the new output", switches(browser, server.url)))
             for model in SHIPPED:
                 card = available()[model]
                 page = heads(browser, f"{server.url}/heads?{urlencode({MODEL.key: model})}")
@@ -95,6 +105,20 @@ def opened(browser: Browser, address: str) -> float:
     )
     context.close()
     return took
+
+
+def switches(browser: Browser, url: str) -> list[float]:
+    """The ms from clicks on the switch of an intervention that changes the output to the output."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{url}/interventions?model=en-fr&attention=encoder&layer=1&head=0")
+    page.get_by_role("button", name="Add to the stack").click()
+    page.locator(".stack_list .entry").wait_for()
+    times: list[float] = []
+    for _ in range(CLICKS):
+        page.wait_for_timeout(1500)
+        times.append(page.evaluate(CLICK_SWITCH))
+    page.close()
+    return times[2:]  # both outputs are drawn once before
 
 
 def heads(browser: Browser, address: str) -> Page:
