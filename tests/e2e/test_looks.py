@@ -43,7 +43,7 @@ STATES = {  # of each page, beside the one that it opens with
     "start": ["zoom=decoder.1&model=stories", "zoom=decoder.0.cross_attn&model=dates"],
     "steps": [f"stage={stage}" for stage in ("scores", "softmax", "z", "norm_1", "feed_forward")]
     + ["model=paper-base"],
-    "masks": [f"part={part}" for part in ("which", "inference", "leak", "dropout", "training")],
+    "masks": [f"part={part}" for part in ("which", "leak", "dropout", "training")],
     "positions": [
         *(f"part={part}" for part in ("waves", "products", "shift", "model", "model&in=shuffle", "retrain")),
         *("encoding=rotary_halves&part=dials", "encoding=alibi", "encoding=relative_buckets", "encoding=learned"),
@@ -61,13 +61,13 @@ STATES = {  # of each page, beside the one that it opens with
     "film": ["run=first"],
 }
 WITH_BARRIERS = {  # the states that axe looks at, too, for a release: with components that the page does not open with
-    *("encoding=rotary_halves&part=dials", "part=which", "part=inference", "show=code", "as=lines", "run=first"),
+    *("encoding=rotary_halves&part=dials", "part=which", "show=code", "as=lines", "run=first"),
     *("add=cells&view=numbers", "add=patch&view=sweep", "add=patch&view=source", "part=beams", "part=led"),
     "model=fill-in",
 }
 FORMS = {"train": "run="}  # what a page opens with here, whatever other tests have trained
 LOWER = {  # what begins with a claim, with numbers, or with what is to be chosen
-    "masks": {"part=inference", "part=leak", "part=training"},
+    "masks": {"part=leak", "part=training"},
     "positions": {
         *("part=waves", "part=shift", "part=model&in=shuffle", "part=retrain"),
         *("encoding=alibi", "encoding=relative_buckets", "encoding=learned"),

@@ -48,7 +48,7 @@ VIEWS: list[tuple[str, dict[str, str]]] = [
     ("start", {"zoom": "encoder.0.self_attn.0"}),
     *(("compare", view) for view in ({"view": "map"}, {"view": "effect", "bchange": "off:encoder.0.0"})),
     *(("architecture", {"part": part}) for part in ("cost", "stream")),
-    *(("masks", {"part": part}) for part in ("which", "inference", "leak", "dropout")),
+    *(("masks", {"part": part}) for part in ("which", "leak", "dropout")),
 ]
 UNJUDGED = {"start", "build", "interventions", "programs"}  # which say nothing of predictions that are not there
 

@@ -11,7 +11,7 @@ from headlight.figures import elements
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.number_panels import Scale, cell_texts, numbers_in_cells
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.theme import FAINT, KEY, QUERY
+from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
 from headlight.language import localized, say
 
@@ -31,18 +31,16 @@ def moved_pair(
     hover_form: str,
     title: str,
     subtitle: str = "",
-    tolerance: float = 0.0,
 ) -> go.Figure:
-    """Draw two matrices of changes side by side. A cell up to the tolerance is neutral: nothing changed.
+    """Draw two matrices of changes side by side. A cell of exactly 0 is neutral: nothing changed.
 
     Args:
-        moved: changes of logits, at least 0; NaN where there is no output yet: a dot.
+        moved: changes of logits, at least 0.
         grid: labels and names of the rows and columns of both; its marked key is framed.
         titles: of the two matrices.
         hover_form: a text with {row}, {row_label}, {column}, {column_label} and {value}.
         title: names the quantity.
         subtitle: plain text below the title.
-        tolerance: logits; differences up to this count as rounding errors and look like 0.
 
     Returns:
         A figure over integer positions, the first row at the top; the color range is from 0 to the largest change.
@@ -53,7 +51,7 @@ def moved_pair(
     for cells in moved:
         queries, keys = grid.axes(cells.shape)
     rows, columns, chosen = grid.query_tokens, grid.key_tokens, grid.marked[1]
-    most = max(float(np.nan_to_num(cells).max(initial=0.0)) for cells in moved) or 1.0
+    most = max(float(cells.max(initial=0.0)) for cells in moved) or 1.0
     half = (1 - _GAP) / 2
     longest = max(text_width(shorten(label)) for label in columns)
     top = (4 if subtitle else 2) * LINE + 24 + longest * 0.72
@@ -78,17 +76,11 @@ def moved_pair(
         y |= {"range": [*queries.ends][::-1], "automargin": not side}
         y |= {"showticklabels": False, "matches": "y"} if side else {}
         refs = elements.add_panel(layout, side, x, y, across=(start, start + half), down=(0, 1))
-        traces += _traces(cells, refs, grid, hover_form, most, tolerance)
+        traces += _traces(cells, refs, grid, hover_form, most)
         layout["shapes"] += elements.border_lines(rows, columns, **refs)
         if framed := keys.around(chosen):
             frames.append(elements.frame_around(framed, queries.ends, color=KEY, width=2, axes=refs))
     layout["shapes"] += frames
-    look: dict[str, Any] = {"mode": "markers", "marker": {"color": FAINT, "size": 2}, "hoverinfo": "skip"}
-    for side, cells in enumerate(moved):
-        row, column = np.nonzero(np.isnan(cells))
-        if row.size:
-            name = say("no output yet")
-            traces.append(go.Scatter(name=name, x=column, y=row, showlegend=False, **look, **elements.axis_names(side)))
     return elements.figure_of(traces, layout)
 
 
@@ -98,28 +90,26 @@ def _traces(
     grid: TokenGrid,
     form: str,
     most: float,
-    tolerance: float,
 ) -> list[Any]:
     """Return the traces of one matrix: changed cells, unchanged cells, and the numbers where they fit."""
     rows, columns = ([escape(isolate(label)) for label in side] for side in (grid.query_tokens, grid.key_tokens))
 
     def text(row: int, column: int, value: float) -> str:
         labels = {"row_label": rows[row], "column_label": columns[column]}
-        return "" if np.isnan(value) else say(form, row=row, column=column, value=in_words(value), **labels)
+        return say(form, row=row, column=column, value=in_words(value), **labels)
 
     hover_texts = cell_texts(cells, range(len(rows)), range(len(columns)), text)
     common = elements.hover(np.array(hover_texts, dtype=object)) | {"hoverongaps": False, "xgap": 1, "ygap": 1, **axes}
-    still = np.where(cells <= tolerance, 0.0, np.nan).astype(np.float32)
-    moving = np.where(cells > tolerance, cells, np.nan).astype(np.float32)
-    name = say("at most {most} (rounding)", most=in_words(tolerance)) if tolerance else say("exactly 0")
+    still = np.where(cells == 0, 0.0, np.nan).astype(np.float32)
+    moving = np.where(cells > 0, cells, np.nan).astype(np.float32)
     traces: list[Any] = [
-        go.Heatmap(name=name, z=still, coloraxis="coloraxis2", **common),
+        go.Heatmap(name=say("exactly 0"), z=still, coloraxis="coloraxis2", **common),
         go.Heatmap(name=say("change in logits"), z=moving, coloraxis="coloraxis", **common),
     ]
     if max(cells.shape) <= NUMBERS_UP_TO:
 
         def write(value: float) -> str:
-            return "0" if value <= tolerance else "≈0" if value < _SMALL else localized(value, ".1f")
+            return "0" if value == 0 else "≈0" if value < _SMALL else localized(value, ".1f")
 
         traces += numbers_in_cells(cells, Scale(low=0, high=most), axes, write=write)
     return traces

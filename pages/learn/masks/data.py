@@ -199,13 +199,6 @@ class MasksData:
         result = call(changed_token, *self.source.recipe(), self.alone_recipe, place, token)
         return named("changed", _kept(self.source, result))
 
-    def steps(self) -> Expression:
-        """Return the decoder's output in one pass, and step by step, as code."""
-        from headlight.analysis.masks.leak import steps
-
-        result = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
-        return named("found", _kept(self.source, result))
-
     def dropped(self, probability: float, seed: int) -> Expression:
         """Return the effect of dropout on all patterns on the chosen head and on the output, as code."""
         from headlight.analysis.masks.dropout import run_dropout
@@ -213,20 +206,6 @@ class MasksData:
         options = {**self.view.head_name._asdict(), "probability": probability, "seed": seed}
         result = call(run_dropout, *self.source.recipe(), self.alone_recipe, **options)
         return named("dropped", _kept(self.source, result))
-
-    def four_ways(self) -> Mapping[tuple[bool, bool], str]:
-        """Return the decoder's output by (is masked, has a cache)."""
-        from headlight.analysis.masks.leak import write_four_ways
-
-        model, tokenizer = self.loaded
-        text = self.alone
-        given = text.inputs.get("source") or text.inputs["target"][: text.n_given]
-        n_begun = 1 if "source" in text.inputs else len(given)
-        n_new = min(max(1, len(text.expected) + 1 - n_begun), model.config.max_seq_len - n_begun)
-        if not n_new:  # the text takes all positions
-            return dict.fromkeys(((True, True), (True, False), (False, True), (False, False)), "")
-        written = _kept(self.source, call(write_four_ways, self.source.recipe()[0], given, n_new=n_new))
-        return {way: tokenizer.target.decode(tokens) for way, tokens in value_of(written).items()}
 
     def side(self, of: str) -> str:
         """Return the name of a side: "source" or "target"."""

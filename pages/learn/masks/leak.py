@@ -1,7 +1,7 @@
 """The leak test: change one token and see which outputs change; with a correct mask, no earlier output does."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -174,64 +174,30 @@ def _title(data: MasksData, other: "MaskChoice") -> str:
 
 
 def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "MaskChoice", place: int) -> None:
+    """Draw how much outputs change with the model's own masks, and with the other ones."""
     labels, is_encoder = data.output_labels, not data.card.config.has_decoder
-    draw_pair(
-        data,
-        tuple(recipe.moved for recipe in recipes),
-        call(
-            TokenGrid,
-            labels,
-            labels,
-            query_name=say("output at") if is_encoder else say("output after"),
-            key_name=say("changed token"),
-            marked=(None, place),
-            height=Unwritten(500),
-        ),
-        *_printed(*recipes),
-        name="leak",
-        table=("output", [f"{index} {label}" for index, label in enumerate(labels)], "changed"),
-        arrays={"own": "own masks", "other": "other masks"},
-        titles=(say("With the model’s own masks"), _title(data, other)),
-        hover_form=HOVER_ENCODER if is_encoder else HOVER,
-        title=say("Maximum logit difference by output and changed token"),
-        subtitle=say("gray: exactly 0"),
-        tolerance=0.0,
+    grid = call(
+        TokenGrid,
+        labels,
+        labels,
+        query_name=say("output at") if is_encoder else say("output after"),
+        key_name=say("changed token"),
+        marked=(None, place),
+        height=Unwritten(500),
     )
-
-
-def draw_pair(
-    data: MasksData,
-    moved: tuple[Expression, ...],
-    grid: Expression,
-    *printed: Print,
-    name: str,
-    table: tuple[str, Sequence[str], str],
-    arrays: Mapping[str, str],
-    **options: Any,
-) -> None:
-    """Draw how much outputs change, under each of two masks.
-
-    Args:
-        data: of the page.
-        moved: both matrices; their columns are the output's tokens.
-        grid: of their tokens.
-        printed: as for `draw`.
-        name: of the figure.
-        table: name of the rows, their labels, and name of the columns in the saved table.
-        arrays: the names of the saved arrays, and of both masks in the saved table.
-        options: as for `moved_pair`.
-    """
-    values, (row_name, rows, column_name) = value_of(moved), table
-    places = [f"{index} {label}" for index, label in enumerate(data.output_labels)]
-    columns = [f"{place}, {masks}" for masks in arrays.values() for place in places]
+    title, moved = say("Maximum logit difference by output and changed token"), tuple(of.moved for of in recipes)
+    titles = say("With the model’s own masks"), _title(data, other)
+    hover = HOVER_ENCODER if is_encoder else HOVER
+    places = [f"{index} {label}" for index, label in enumerate(labels)]
+    columns = [f"{name}, {masks}" for masks in ("own masks", "other masks") for name in places]
     draw(
-        call(moved_pair, moved, grid, **options),
-        *printed,
-        title=options["title"],
-        name=data.file_name(name),
-        key=f"masks-{name}-figure",
-        csv=lambda: matrix_csv(np.hstack(values), row_name, rows, column_name, columns, "logits"),
-        arrays=lambda: {**dict(zip(arrays, values, strict=True)), "tokens": np.array(data.output_labels)},
+        call(moved_pair, moved, grid, titles=titles, hover_form=hover, title=title, subtitle=say("gray: exactly 0")),
+        *_printed(*recipes),
+        title=title,
+        name=data.file_name("leak"),
+        key="masks-leak-figure",
+        csv=lambda: matrix_csv(np.hstack(value_of(moved)), "output", places, "changed", columns, "logits"),
+        arrays=lambda: {**dict(zip(("own", "other"), value_of(moved), strict=True)), "tokens": np.array(labels)},
         model=data.card.path,
     )
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.learn.masks import PAGE, dropout, edit, inference, leak, view_fields, which
+from pages.learn.masks import PAGE, dropout, edit, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
 from pages.shared import prose, ticking
 from pages.shared.answer import NO_HEAD
@@ -18,7 +18,6 @@ LEAD = mark(
 PARTS = {
     "edit": mark("Edit mask"),
     "which": mark("Masks by attention"),
-    "inference": mark("Causal mask at inference"),
     "leak": mark("Leak test"),
     "dropout": mark("Dropout"),
     "training": mark("Wrong mask in training"),
@@ -26,7 +25,6 @@ PARTS = {
 DRAWN_BY = {
     "edit": edit.show,
     "which": which.show,
-    "inference": inference.show,
     "leak": leak.show,
     "dropout": dropout.show,
 }

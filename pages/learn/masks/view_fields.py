@@ -16,7 +16,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
 PAGE = "masks"
-PARTS = ("edit", "which", "inference", "leak", "dropout", "training")
+PARTS = ("edit", "which", "leak", "dropout", "training")
 MOST_DROPOUT = 0.9
 MOST_SIZE = 64
 MOST_CELLS = MOST_SIZE * MOST_SIZE  # that can be toggled

@@ -11,7 +11,7 @@ import torch
 import transformer_core as tc
 from headlight.analysis.masks.rules import MaskChoice
 from pages.learn.masks import data as masks_data
-from pages.shared import models, readings
+from pages.shared import models
 from pages.shared.models import ModelCard
 from pages.shared.recipe import value_of
 from tests.model.building import varied_model
@@ -123,22 +123,6 @@ def test_where_layers_differ_the_mask_is_that_of_the_chosen_one(look: Look, tmp_
         np.testing.assert_array_equal(mask, (abs(query - key) < reach) & (key < len(mask) - 3))
         n = len(mask) - 3
         np.testing.assert_array_equal(data.preset_masks()["own"][:n, :n], mask[:n, :n])
-
-
-@pytest.mark.usefixtures("fresh_caches")
-def test_with_the_mask_a_cache_changes_nothing_and_as_much_is_written_as_the_text_has(
-    look: Look, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(readings, "MAX_NEW_TOKENS", 3)
-    data = look("stories", text="The cat", continues=True)
-    ways = data.four_ways()
-    model, tokenizer = tc.load("checkpoints/stories")
-    given = data.alone.inputs["target"][: data.alone.n_given]
-    n_new = len(data.alone.expected) + 1 - len(given)
-    written = tc.greedy_decode(model, torch.tensor([list(given)]), max_new_tokens=n_new).tokens[0].tolist()
-    expected = tokenizer.target.decode(written[len(given) :])
-    assert [*ways] == [(True, True), (True, False), (False, True), (False, False)]
-    assert ways[True, True] == ways[True, False] == expected != ""
 
 
 def test_dropout_and_leaks_are_of_the_text_without_padding(look: Look):

@@ -61,7 +61,7 @@ def test_an_edited_mask_is_what_the_model_runs_with(
 @pytest.mark.parametrize(
     ("model", "text", "attention", "parts"),
     [
-        ("tales", PROMPTS[0], "decoder", ["leak", "inference"]),
+        ("tales", PROMPTS[0], "decoder", ["leak"]),
         ("gaps", GAPS[0], "encoder", ["which"]),
         ("en-fr", EXAMPLES[2], "cross", ["which"]),
     ],
@@ -99,13 +99,13 @@ def test_a_wrong_address_is_told_in_a_sentence(open_app: OpenApp):
 
 @pytest.mark.parametrize(
     ("part", "names"),
-    [("leak", ("own", "other")), ("growing", ("masked", "unmasked")), ("dropout", ("pattern", "keep", "after"))],
+    [("leak", ("own", "other")), ("dropout", ("pattern", "keep", "after"))],
 )
 def test_what_is_taken_away_redraws_the_figure(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, names: tuple[str, ...]
 ):
     address = {"model": "tales", "text": PROMPTS[0], "dropout": "0.4", "seed": "3"}
-    app = opened(open_app, part="inference" if part == "growing" else part, **address)
+    app = opened(open_app, part=part, **address)
     files = files_of(app, f"masks-{part}-figure")
     drawn = [trace for trace in figure_of(app)["data"] if trace["type"] == "heatmap"]
     actual = redrawn(files, tmp_path, monkeypatch)["figure"]

@@ -1,17 +1,15 @@
-"""The other parts of the page, drawn bare: which attention has which mask, leaks, one pass against steps, dropout."""
+"""The other parts of the page, drawn bare: which attention has which mask, leaks, dropout."""
 
-import re
 from typing import Any
 
 import numpy as np
-import pytest
 
 import transformer_core as tc
 from headlight.analysis.masks.dropout import DropoutOutcome
 from headlight.analysis.masks.leak import Leak
 from headlight.analysis.masks.rules import MaskChoice
 from headlight.analysis.masks.run import Predictions
-from pages.learn.masks import dropout, inference, leak, view_fields, which
+from pages.learn.masks import dropout, leak, view_fields, which
 from pages.shared.predictions import answers
 from pages.shared.recipe import value_of
 from pages.shared.view import state
@@ -175,36 +173,6 @@ def test_with_predictions_a_change_is_asked_about_first_and_then_shown_by_its_pr
     answers.IS_ON.set(False)
     leak.show(look("en-fr", text=TEXT, changed=1))
     assert [*bare.figures] == [FIGURE] and "hl-predict" not in bare.places
-
-
-def test_the_table_and_the_growing_text_have_a_row_for_each_token(bare: Bare, look: Look):
-    data = look("en-fr", text=TEXT)
-    inference.show(data)
-    expected, labels = value_of(data.steps()), data.alone.labels["target"]
-    rows = re.findall(r"<tr><td>(\d+)</td><td><bdi>(.*?)</bdi></td><td><bdi>(.*?)</bdi></td>(.*?)</tr>", bare.words)
-    text = tc.load("checkpoints/en-fr")[1].target.labels(expected.best.tolist())
-    assert [(int(row[0]), *row[1:3]) for row in rows] == [*zip(range(len(labels)), labels, text, strict=True)]
-    shown = [[float(number) for number in re.findall(r"<td>(\d\.\d{6})</td>", row[3])] for row in rows]
-    np.testing.assert_allclose(shown, np.stack([expected.in_one_pass, expected.in_steps]).T, atol=1e-6)
-    drawn = bare.figures["masks-growing-figure"]
-    np.testing.assert_array_equal(drawn.arrays["masked"], expected.grown)
-    np.testing.assert_array_equal(drawn.arrays["unmasked"], expected.grown_unmasked)
-    facts = re.findall(r"<div><span>.*?</span>logits differ by (.*?)</div>", bare.words)
-    unmasked = [np.nanmax(of) for of in (expected.apart_unmasked, expected.grown_unmasked)]
-    assert [float(fact) for fact in facts[1::2]] == pytest.approx(unmasked, abs=0.01)
-
-
-def test_ways_that_write_something_else_are_marked_and_nothing_is_a_dash(bare: Bare, look: Look):
-    data = look("en-fr", text=TEXT)
-    ways = {(True, True): "a", (True, False): "a", (False, True): "", (False, False): "b"}
-    object.__setattr__(data, "four_ways", lambda: ways)
-    inference._four_ways(data)
-    text = re.findall(r"<div class='([^']*)'><span>([^<]*)</span><bdi>(.*?)</bdi></div>", bare.words)
-    other = "hl-masks-other"
-    assert text[:2] == [("", "Mask, cache", "a"), ("", "Mask, no cache", "a")]
-    assert text[2:] == [(other, "No mask, cache", "–"), (other, "No mask, no cache", "b")]
-    inference.show(look("fill-in", text=TEXT))
-    assert "This model is an encoder" in bare.words and not bare.figures
 
 
 DROPOUT_FIGURE = "masks-dropout-figure"
