@@ -231,8 +231,14 @@ CHOSEN = HUES[3]
 
 
 def category_hues(n: int) -> list[str]:
-    """Return a hue for each of n categories; from the ninth on, all are grey."""
-    return [*HUES[:n], *[FAINT] * (n - len(HUES))]
+    """Return a hue for each of n categories; for more than eight, a wheel of hues with alternating lightness."""
+    if n <= len(HUES):
+        return [*HUES[:n]]
+    angles = [math.tau * i / n for i in range(n)]
+    return [
+        _color(np.array([0.52 + 0.12 * (i % 2), 0.13 * math.cos(angle), 0.13 * math.sin(angle)]))
+        for i, angle in enumerate(angles)
+    ]
 
 
 PART_HUES = {

@@ -112,10 +112,13 @@ class CapturedText:
             return activations[points[0]].float().norm(dim=-1)
         module = self.model.get_submodule(site.rpartition(".")[0])
         assert isinstance(module, MultiHeadAttention), "norms of other modules have other names"
-        v, pattern, z = (activations[point][0].float() for point in points)
+        v, pattern, z, attn_out = (activations[point][0].float() for point in points)
         follows = pattern @ v.repeat_interleave(len(pattern) // len(v), dim=0)
-        # the output of a head that an intervention replaced comes from no token
+        # an output that an intervention replaced, of a head or of the whole attention, comes from no token
         is_own = (follows - z).norm(dim=(1, 2)) <= INEXACT * z.norm(dim=(1, 2))
+        output = module.out(activations[points[2]].transpose(1, 2).flatten(start_dim=-2))
+        output = output if module.out_norm is None else module.out_norm(output)
+        is_own &= (output[0].float() - attn_out).norm() <= INEXACT * attn_out.norm()
         return (written_norms(v, module) * is_own[:, None])[None]
 
     def _keep(self, site: str, value: Tensor) -> None:

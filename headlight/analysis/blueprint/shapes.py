@@ -35,7 +35,7 @@ def hook_points_of(name: str) -> tuple[str, ...]:
     if last == _NORM:
         return (module,)
     if last == _WRITTEN_NORMS:
-        return tuple(f"{module}.{stem}" for stem in ("hook_v", "hook_pattern", "hook_z"))
+        return tuple(f"{module}.{stem}" for stem in ("hook_v", "hook_pattern", "hook_z", "hook_attn_out"))
     return (name,)
 
 

@@ -18,6 +18,7 @@ from headlight.figures.theme import (
     VALUE,
     WARM,
     Theme,
+    category_hues,
     diverging_scale,
     layer_hues,
     mask_colors,
@@ -105,7 +106,7 @@ THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
 @THEME
 @pytest.mark.parametrize("n_layers", [1, 2, 4, 12])
 def test_every_hue_stands_out_from_both_backgrounds(theme: Theme, n_layers: int):
-    for hue in (FAINT, STRONG, WARM, *HUES, *layer_hues(n_layers)):
+    for hue in (FAINT, STRONG, WARM, *HUES, *category_hues(16), *layer_hues(n_layers)):
         assert contrast(hue, theme.background) >= 3
 
 
@@ -147,6 +148,12 @@ def test_any_two_hues_are_told_apart(eyes: str):
     seen = [cielab(EYES[eyes] @ channels(hue)) for hue in HUES]
     assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > 8
     assert min(np.linalg.norm(one - other) for one, other in combinations(seen[:5], 2)) > 12
+
+
+@pytest.mark.parametrize(("n", "least"), [(9, 12), (12, 12), (16, 8)])
+def test_more_categories_than_hues_are_told_apart_too(n: int, least: float):
+    seen = [cielab(channels(hue)) for hue in category_hues(n)]
+    assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > least
 
 
 @pytest.mark.parametrize("name", THEMES)

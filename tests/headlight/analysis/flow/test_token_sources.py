@@ -137,6 +137,18 @@ def test_a_head_whose_output_is_replaced_brings_no_token():
     assert not first.shares[0].any() and first.shares[1].any()
 
 
+@pytest.mark.parametrize("variation", ["the paper's", "decoder, rotary", "encoder, buckets, groups"])
+def test_an_attention_whose_output_is_replaced_brings_no_token(variation: str):
+    model = varied_model(variation)
+    inputs, stack = INPUTS[model.config.architecture], "decoder" if model.config.has_decoder else "encoder"
+    site = f"{stack}.blocks.0.self_attn.hook_attn_out"
+    with tc.intervene(model, {site: lambda output, _: output.mean(dim=1, keepdim=True).expand_as(output)}):
+        captured = CapturedText(model, inputs)
+        by_site = {step.site: step.shares for step in attention_shares(model.config, captured.values)}
+    replaced = by_site.pop(f"{stack}.blocks.0.self_attn.hook_pattern")
+    assert not replaced.any() and all(shares.any() for shares in by_site.values())
+
+
 def test_numbers_that_are_not_finite_have_no_sources():
     model = varied_model("decoder, rotary")
     captured = CapturedText(model, INPUTS["decoder_only"])
