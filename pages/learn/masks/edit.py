@@ -48,10 +48,12 @@ def show(data: MasksData) -> None:
         if data.card.config.unembed:
             box.switch()
     with right:
-        _matrix(data, is_seen=box.ask(_edit(data), waiting=say(TO_PREDICT)))
-        _about(data)
+        is_seen = box.ask(_edit(data), waiting=say(TO_PREDICT))
+        _matrix(data, is_seen=is_seen)
+        _about(data, is_seen=is_seen)
         _moved(data)
-        _padding(data)
+        if is_seen:
+            _padding(data)
     words = say(LOOK_FOR if data.card.config.has_decoder else LOOK_FOR_ENCODER)
     prose.look_for(words, definitions("causal-mask", "padding-mask", "sliding-window"))
     calibration.show()
@@ -140,10 +142,11 @@ def _gallery(data: MasksData) -> None:
     )
 
 
-def _about(data: MasksData) -> None:
-    """Describe the purpose of the preset, and what goes wrong if it is a mistake."""
+def _about(data: MasksData, *, is_seen: bool = True) -> None:
+    """Describe the purpose of the preset and, only if `is_seen`, what goes wrong if it is a mistake."""
     words = data.words
-    wrong = prose.markup(" <b>{}</b> {}", say("What goes wrong:"), say(words.sees)) if words.sees else ""
+    says_more = bool(words.sees) and is_seen
+    wrong = prose.markup(" <b>{}</b> {}", say("What goes wrong:"), say(words.sees)) if says_more else ""
     prose.html("<p class='hl-masks-about'><b>{}.</b> {}{}</p>", say(words.title), say(words.what), wrong)
 
 

@@ -115,11 +115,13 @@ def test_what_is_to_be_predicted_is_not_shown_yet(bare: Bare, look: Look):
 
 @pytest.mark.parametrize(("is_on", "is_asked"), [(False, False), (True, True)])
 def test_an_edit_is_asked_about_only_where_that_is_switched_on(bare: Bare, look: Look, is_on: bool, is_asked: bool):
-    data = look("en-fr", text=TEXT, attention="cross", edits=((1, 1),))
+    data = look("en-fr", text=TEXT, attention="cross", preset="forgotten")
     answers.IS_ON.set(is_on)
     edit.show(data)
     header, _ = unpacked(bare.components["mask_matrix"]["data"])
     assert ("predict-check" in bare.buttons) == is_asked == all(row["now"] is None for row in header["outputs"]["rows"])
+    for answer in ("What goes wrong:", "Padding rows:"):
+        assert (answer in bare.words) != is_asked
 
 
 @pytest.mark.usefixtures("fresh_caches")
