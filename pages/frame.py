@@ -83,7 +83,8 @@ locale.seed()
 presenter.seed()
 style.apply()
 if presenter.PRESENTER.value:
-    with st.container(key="hl-presenter"):
+    with st.container(key="hl-presenter", horizontal=True, vertical_alignment="center", gap="medium"):
+        locale.choose()
         presenter.choose()
 front_door = st.Page(lambda: None, title="Headlight", url_path="home", default=True, visibility="hidden")
 sections: dict[str, list[st.Page]] = {"": [front_door]}

@@ -42,6 +42,7 @@ def test_the_switch_folds_the_sidebar_on_every_page_until_it_is_off(
         app.switch_page(pages()[page].script).run()
         assert not app.exception and least(app) == ["14px"] and not len(app.sidebar), page
         assert presenter.COOKIE not in words_of(app)
+        assert app.button_group(key="language-segments").value == "en"
     app.toggle(key="presenter-box").set_value(False).run()
     assert len(app.sidebar) and not least(app) and f"{presenter.COOKIE}=off" in words_of(app)
     browser_that_was_here[presenter.COOKIE] = "on"
