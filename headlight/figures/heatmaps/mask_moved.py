@@ -61,7 +61,13 @@ def moved_pair(
         "coloraxis": {"cmin": 0, "cmax": most, "colorbar": _COLORBAR},
         "annotations": [
             elements.note(
-                f"<b>{escape(text)}</b>", x=(half + _GAP) * side, y=0, yshift=-8, anchor=("left", "top"), size=None
+                f"<b>{escape(text)}</b>",
+                x=(half + _GAP) * side,
+                y=0,
+                yshift=-8,
+                anchor=("left", "top"),
+                size=None,
+                name="panel",
             )
             for side, text in enumerate(titles)
         ],

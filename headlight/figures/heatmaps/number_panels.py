@@ -106,7 +106,9 @@ def number_panels(
         middle = sum(box[0]) / 2
         if name:
             look: dict[str, Any] = {"y": end, "yshift": 3 if stacked and i else above, "anchor": (None, "bottom")}
-            layout["annotations"].append(elements.note(f"<b>{escape(name)}</b>", x=middle, size=None, **look))
+            layout["annotations"].append(
+                elements.note(f"<b>{escape(name)}</b>", x=middle, size=None, name="panel", **look)
+            )
         if not stacked or i == down - 1:
             layout["annotations"].append(elements.note(escape(grid.key_name), x=middle, y=0, anchor=(None, "top")))
     return elements.figure_of(traces, layout)

@@ -99,7 +99,8 @@ def position_parts(
         share = shares.get(name, math.nan)
         percent = "" if math.isnan(share) else f"  {rounded(100 * share, 0)} %"
         header = f"{sign}<b>{escape(name)}</b>{percent}"
-        layout["annotations"].append(elements.note(header, x=left, y=above, anchor=("left", "bottom"), size=13))
+        note = elements.note(header, x=left, y=above, anchor=("left", "bottom"), size=13, name="panel")
+        layout["annotations"].append(note)
     return elements.figure_of(traces, layout)
 
 

@@ -35,9 +35,13 @@ export function draw(view) {
   updateSaving(view.saving);
 }
 
-export function fit({ plot, data, saving }, figure, least) {
+export function fit({ plot, data, saving, legend: { whole } }, figure, least) {
   figure.layout.meta = { ...figure.layout.meta, leastText: least };
-  layOut(figure, plot.clientWidth, plot.clientHeight, data.height === null ? 0 : saving.opener.offsetWidth);
+  const { hidden } = whole;
+  whole.hidden = false;
+  const taken = data.height === null ? [0, 0] : [saving.opener, whole].map(({ offsetWidth }) => offsetWidth);
+  whole.hidden = hidden;
+  layOut(figure, plot.clientWidth, plot.clientHeight, ...taken);
   enlarge(figure, least);
 }
 

@@ -20,12 +20,13 @@ export const LAYOUT = {
   letter: 0.47, // the width of a letter, on the average, in sizes
 };
 
-export function layOut(figure, width, height, taken = 0) {
-  // taken: px of the title's line that something else takes.
+export function layOut(figure, width, height, taken = 0, ofLegend = 0) {
+  // taken: px of the title's line that something else takes; ofLegend: more of them, where there is a legend.
   Object.assign(figure.layout, { width, height });
   dropTightTexts(figure, width);
   fitColumns(figure, width);
-  fitTitle(figure.layout, width - taken);
+  fitPanelNames(figure.layout, width);
+  fitTitle(figure.layout, width - taken - (figure.layout.meta?.legend ? ofLegend : 0));
   fitRows(figure, height);
 }
 
@@ -72,6 +73,24 @@ export function fitColumns({ data, layout }, width) {
   };
   const more = axesOf(layout, "x").map((name) => fitLabels(layout, name, roomOf(layout[name])));
   if (t) layout.margin = { ...layout.margin, t: t + Math.max(0, ...more) };
+}
+
+export function fitPanelNames(layout, width) {
+  // Where names of panels beside each other would overlap, numbers take their place: see `legendOf`.
+  const names = (layout.annotations ?? []).filter(({ name }) => name === "panel");
+  const { l = 80, r = 80 } = layout.margin ?? {};
+  const beside = layout.yaxis?.automargin ? besideOf(layout) : l + r;
+  const long = widths(
+    names.map(({ text }) => plain(text)),
+    layout.font?.family,
+  );
+  const isTight = names.some(({ x, y, font }, i) => {
+    const next = names[i + 1];
+    return next?.y === y && Math.max(long[i], long[i + 1]) * (font?.size ?? LAYOUT.labels[0]) > (next.x - x) * (width - beside);
+  });
+  if (!isTight) return;
+  layout.meta = { ...layout.meta, legend: { ...layout.meta?.legend, panels: names.map(({ text }, i) => [i + 1, text]) } };
+  names.forEach((note, i) => (note.text = `<b>${i + 1}</b>`));
 }
 
 export function besideOf({ yaxis, font }) {
@@ -181,7 +200,7 @@ export function number(layout, name, pixels, size) {
 export function legendOf({ layout }) {
   // Returns the meaning of the numbers along each axis: its name, and a text of all positions.
   return Object.entries(layout.meta?.legend ?? {}).map(([name, labels]) => ({
-    name: layout[name].title?.text ?? "",
+    name: layout[name]?.title?.text ?? "", // panels have none
     labels: labels.map(([place, text]) => `${place} ${text}`),
   }));
 }

@@ -11,6 +11,7 @@ import {
   evenHeight,
   fitColumns,
   fitLabels,
+  fitPanelNames,
   fitRows,
   fitTitle,
   LAYOUT,
@@ -41,7 +42,7 @@ export async function makePage({ figure, templates, height, about }) {
   const script = [
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const WIDEST = ${WIDEST};`,
-    ...[readGrids, rowsOf, fillInWords, layOut, leastOf, fitTitle, titleForm, dropTightTexts].map(String),
+    ...[readGrids, rowsOf, fillInWords, layOut, leastOf, fitTitle, titleForm, dropTightTexts, fitPanelNames].map(String),
     ...[fitColumns, besideOf, fitRows, axesOf, spanOf, evenHeight, fitLabels, brushOf, measureIn, widths, plain, turn, number, roundStep, legendOf, fullLayout, roomOf, drawPage].map(String),
     `const templates = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `drawPage(${inScript(figure)}, templates, ${height});`,

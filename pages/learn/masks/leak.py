@@ -185,7 +185,7 @@ def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "Mas
         marked=(None, place),
         height=Unwritten(500),
     )
-    title, moved = say("Maximum logit difference by output and changed token"), tuple(of.moved for of in recipes)
+    title, moved = say("Maximum logit difference"), tuple(of.moved for of in recipes)
     titles = say("With the model’s own masks"), _title(data, other)
     hover = HOVER_ENCODER if is_encoder else HOVER
     places = [f"{index} {label}" for index, label in enumerate(labels)]

@@ -92,6 +92,22 @@ test("numbers along an axis are round, far enough apart, and leave room to a cho
   assert.deepEqual(numbered(30, 5, 12), [[0, 5, 10, 12, 15, 20, 25], ["0", "5", "10", "12 tok", "15", "20", "25"]]);
 });
 
+test("names of panels give way to numbers where they would overlap, and the legend and its room in the title say so", () => {
+  const fitted = (width, names) => {
+    const note = (text, i) => ({ name: "panel", text: `+ <b>${text}</b>`, x: i / names.length, y: 1, font: { size: 10 } });
+    const layout = { title: { text: "a".repeat(40) }, annotations: [{ text: "note", x: 0, y: 1 }, ...names.map(note)], margin: { l: 50, r: 50, t: 30 } };
+    layOut({ data: [], layout }, width, 100, 0, 200);
+    return { texts: layout.annotations.map(({ text }) => text), size: layout.title.font?.size, legend: legendOf({ layout }) };
+  };
+  const names = ["position", "content"]; // "+ position" is 50 px wide
+  assert.deepEqual(fitted(201, names), { texts: ["note", "+ <b>position</b>", "+ <b>content</b>"], size: 10, legend: [] });
+  const tight = fitted(199, names);
+  assert.deepEqual(tight.texts, ["note", "<b>1</b>", "<b>2</b>"]);
+  assert.deepEqual(tight.legend, [{ name: "", labels: ["1 + <b>position</b>", "2 + <b>content</b>"] }]);
+  assert.ok(tight.size < 10);
+  assert.deepEqual(fitted(101, ["a single one, however long"]).texts[1], "+ <b>a single one, however long</b>");
+});
+
 test("a legend says what numbers stand for, but where the labels are numbers themselves", () => {
   const numbered = (ticktext, meta) => {
     const layout = { xaxis: { tickvals: [3, 4, 5, 6], ticktext, title: { text: "key" } }, meta };
