@@ -29,17 +29,17 @@ function begin(root) {
   };
 
   questions.forEach((form, place) => {
-    const { kind, right, value, within } = form.dataset;
+    const { value, within } = form.dataset;
     const verdict = form.querySelector(".hl-tour-verdict");
     const answers = [...form.querySelectorAll("[name=answer]")];
-    const judge = (given) => {
-      const good = given !== null && (kind === "number" ? isRight(given, Number(value), Number(within)) : given === right);
+    const judge = (given, isGood) => {
+      const good = isGood ?? isRight(given, Number(value), Number(within));
       const sentence = given === null ? form.dataset.shown : good ? form.dataset.correct : form.dataset.wrong;
       verdict.textContent = sentence.replace(GIVEN, given ?? "");
       verdict.dataset.right = good ? "True" : "False";
       for (const answer of answers) {
         answer.disabled = true;
-        answer.dataset.mark = answer.value === right ? "right" : answer.value === given ? "wrong" : "other";
+        answer.dataset.mark = answer.dataset.right === "True" ? "right" : answer.value === given ? "wrong" : "other";
       }
       form.classList.add("answered");
       form.elements.reveal.hidden = true;
@@ -57,8 +57,8 @@ function begin(root) {
       form.elements.reveal.hidden = false;
       form.elements.again.hidden = true;
     };
-    for (const answer of answers) answer.addEventListener("click", () => judge(answer.value));
-    form.elements.reveal.addEventListener("click", () => judge(null));
+    for (const answer of answers) answer.addEventListener("click", () => judge(answer.value, answer.dataset.right === "True"));
+    form.elements.reveal.addEventListener("click", () => judge(null, false));
     form.elements.again.addEventListener("click", () => {
       for (const later of questions.slice(place)) later.dispatchEvent(new Event("again"));
       answered = place;

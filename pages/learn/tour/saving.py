@@ -156,7 +156,10 @@ def _question(question: Question, evidence: Evidence) -> prose.Markup:
     verdict = judging.judge(question, evidence, "")
     labels: tuple[str, ...] = getattr(evidence.run.model_run, question.tokens) if question.tokens else ()
     options = [choice.text for choice in question.choices] or labels
-    buttons = prose.each("<button type='button' name='answer' value='{}'>{}</button>", ((o, o) for o in options))
+    buttons = prose.each(  # several are right where they look equal
+        "<button type='button' name='answer' value='{}' data-right='{}'>{}</button>",
+        ((option, judging.judge(question, evidence, option).is_right, option) for option in options),
+    )
     typed = prose.markup(
         "<input name='typed' autocomplete='off' aria-label='{}' placeholder='{}'><button>{}</button>",
         *(say("Your answer"), say("number, then Enter"), say("Answer")),
@@ -164,14 +167,18 @@ def _question(question: Question, evidence: Evidence) -> prose.Markup:
     hint = prose.markup("<details><summary>{}</summary>{}</details>", say("Hint"), prose.of_markdown(question.hint))
     wrong = say("You answered {given}. The correct answer is {right}.", given=GIVEN, right=verdict.right)
     return prose.markup(
-        "<form class='question' data-kind='{}' data-right='{}' data-value='{}' data-within='{}' data-correct='{}' "
+        "<form class='question' data-kind='{}' data-value='{}' data-within='{}' data-correct='{}' "
         "data-wrong='{}' data-shown='{}' data-unread='{}'><p class='hl-tour-kicker'>{}</p>{}"
         "<div class='answers'>{}</div>{}<button type='button' name='reveal' class='link'>{}</button>"
         "<p class='hl-tour-verdict' role='status'></p>"
         "<button type='button' name='again' class='link' hidden>{}</button></form>",
-        *("choices" if question.choices else "tokens" if labels else "number", verdict.right),
+        "choices" if question.choices else "tokens" if labels else "number",
         *("" if verdict.value is None else repr(verdict.value), question.within),
-        *(say("Correct: {right}.", right=verdict.right), wrong, say("The answer is {right}.", right=verdict.right)),
+        *(
+            say("Correct: {right}.", right=GIVEN if options else verdict.right),
+            wrong,
+            say("The answer is {right}.", right=verdict.right),
+        ),
         *(say("Please enter a number, such as 28, 0.5 or sqrt(3)."), say("Your prediction")),
         *(prose.of_markdown(question.ask), buttons if options else typed, hint if question.hint else ""),
         *(say("Reveal answer"), say("Try again")),

@@ -47,3 +47,23 @@ def test_markup_in_a_lesson_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     page = saved("own.hostile")
     assert not re.search(r"<script>alert|<b>(t|first)|<i>one", page)
     assert "<strong>bold</strong>" in page and "<msup>" in page
+
+
+TIES = """\
+title: Ties
+model: en-fr
+text: The animal didn't cross the street because it was too tired.
+
+[question]
+ask: Which is least?
+tokens: source
+answer: argmin(pattern[cross, 1, 3].at(writing="il"))
+"""
+
+
+def test_each_of_several_tokens_that_look_equal_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "ties.md").write_text(TIES, encoding="utf-8")
+    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
+    page = saved("own.ties")
+    assert page.count("data-right='True'") > 1 and page.count("data-right='False'") > 0
+    assert "data-correct='Correct: \ue002.'" in page  # the given one
