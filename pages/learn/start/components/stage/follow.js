@@ -16,6 +16,7 @@ const GAP = 4; // between a panel and the ends of its lines
 
 export function makeSources(view) {
   view.sources = element("p", "sources");
+  view.sources.setAttribute("aria-live", "polite");
   view.sources.title = say(
     "Shares of the tokens in this state: norm-weighted attention, followed through all blocks. It shows what is read; to measure what matters, ablate a head.",
   );
@@ -44,9 +45,11 @@ export function drawFollowed(view, nShown) {
   for (const sheet of lanes.querySelectorAll(".followed")) sheet.remove();
   for (const part of lanes.querySelectorAll(".writes, .source")) part.classList.remove("writes", "source");
   const { flow } = header;
-  const token = view.pointed ?? currentOf(view);
-  const named = flow && token ? [inWords(view, token), " ", element("span", "how", say("by norm-weighted attention through all blocks"))] : [];
-  sources.replaceChildren(...named);
+  const current = currentOf(view);
+  const token = view.pointed ?? current;
+  const words = [flow && view.pointed ? "" : rowInWords(view, current), flow && token ? inWords(view, token) : ""];
+  const how = flow && token ? [" ", element("span", "how", say("by norm-weighted attention through all blocks"))] : [];
+  sources.replaceChildren(words.filter(Boolean).join(": "), ...how);
   if (!flow || !token) return;
   const panels = flow.sites.map((site) => view.pictures.filter(({ panel }) => panel.site === site));
   if (panels.some((pictures) => !pictures.length)) return; // not all of them have room
@@ -70,6 +73,16 @@ export function drawFollowed(view, nShown) {
 function currentOf({ header, at }) {
   const row = header.rows[header.isFilling ? 0 : at];
   return row === undefined ? null : { side: header.generating, row };
+}
+
+function rowInWords({ header, strips, at }, current) {
+  // What the row is for that is marked; "" where no lane has it.
+  if (!current || !strips.some(({ side }) => side === current.side)) return "";
+  if (header.isFilling) return say("The row of the blank predicts the token that fills it");
+  const label = header.sides[current.side].labels[current.row];
+  const words = { label, next: header.nextLabels[at] };
+  if (header.flow || !words.next) return say("The row of “{label}” predicts the token after it", words);
+  return say("The row of “{label}” predicts the token after it: “{next}”", words);
 }
 
 function inWords(view, { side, row }) {

@@ -10,7 +10,7 @@ const GAP = 10;
 const CAPTIONS = [
   {
     at: ({ sources }) => sources,
-    beside: ({ lanes }) => lanes.querySelector(".panel"), // the tokens stay free
+    isAbove: true, // the tokens, the curves and the heads stay free
     words: say("This line names the tokens that the prediction comes from, and the curves show the way through the heads. Point at one of the tokens at the left."),
   },
   { at: ({ buttons }) => buttons.forward, words: say("One click generates the next token. Click here, and see how the lines change.") },
@@ -75,22 +75,25 @@ export function showGuide(view) {
   tour.hidden = !isLast;
   skip.hidden = isLast;
   next.textContent = isLast ? say("Done") : say("Next");
-  const beside = CAPTIONS[at].beside?.(view) ?? place;
-  const [all, within, of, size, from] = [root, lanes, place, box, beside].map((part) => part.getBoundingClientRect());
-  const { left, top } = placeOf(size, { within, x: from.left, y: of.bottom, height: window.innerHeight });
+  const isAbove = Boolean(CAPTIONS[at].isAbove);
+  box.classList.toggle("above", isAbove);
+  const [all, within, of, size] = [root, lanes, place, box].map((part) => part.getBoundingClientRect());
+  const { left, top } = placeOf(size, { within, of, isAbove, height: window.innerHeight });
   box.style.left = `${left - all.left}px`;
   box.style.top = `${top - all.top}px`;
 }
 
+/** @typedef {{left: number, right: number, top: number, bottom: number}} Box */
+
 /**
- * Where a caption lies: right below its place, as far as that is within the lanes and in sight.
+ * Where a caption lies: right below its place, as far as that is within the lanes and in sight, or right above it.
  *
  * @param {{width: number, height: number}} size - of the caption
- * @param {{within: {left: number, right: number, top: number, bottom: number}, x: number, y: number, height: number}} room
- *   the box of the lanes, the left and lower edge of the place, and the height of the window
+ * @param {{within: Box, of: Box, isAbove: boolean, height: number}} room
+ *   the boxes of the lanes and of the place, and the height of the window
  */
-export function placeOf(size, { within, x, y, height }) {
+export function placeOf(size, { within, of, isAbove, height }) {
   const lowest = Math.min(within.bottom, height - GAP) - size.height;
-  const left = Math.max(within.left, Math.min(x + GAP, within.right - size.width));
-  return { left, top: Math.max(within.top, Math.min(y + GAP, lowest)) };
+  const left = Math.max(within.left, Math.min(of.left + GAP, within.right - size.width));
+  return { left, top: isAbove ? of.top - GAP - size.height : Math.max(within.top, Math.min(of.bottom + GAP, lowest)) };
 }

@@ -31,7 +31,7 @@ export const tokensWidth = (isNarrow) => (isNarrow ? 68 : 92);
  */
 export function rowHeight(level, n, height, leastText = 0) {
   const [least, most] = ROW[level];
-  return Math.max(least, leastText + 1, Math.min(most, Math.floor(height / n)));
+  return Math.max(least, leastText, Math.min(most, Math.floor(height / n)));
 }
 
 /**

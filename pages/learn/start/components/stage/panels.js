@@ -47,7 +47,7 @@ function roomOf(view) {
   const { header, root } = view;
   const n = header.lanes.length;
   const isBelow = header.level === "overview" && view.lanes.clientWidth > 0.9 * root.clientWidth; // the prediction
-  const height = Math.min(Math.max(window.innerHeight - (isBelow ? 430 : 330), 280), 620) / n - 66 - (header.level === "attention" ? 0 : BAND);
+  const height = Math.min(Math.max(window.innerHeight - (isBelow ? 430 : 330), 280), 620) / n - 46 - (header.level === "attention" ? 0 : BAND);
   return { width: view.lanes.clientWidth || root.clientWidth || 800, height };
 }
 
@@ -69,7 +69,8 @@ function fillStrip(view, strip, lane, sizes) {
   let group = null;
   strip.classList.toggle("grouped", lane.panels.some((panel) => panel.group));
   lane.panels.forEach((panel, i) => {
-    if (panel.rows !== side) {
+    const isGrid = panel.shape === "heads" && sizes[i].columns < panel.nHeads; // of maps: no row of it is a token's
+    if (panel.rows !== side && !isGrid) {
       side = panel.rows;
       const tokens = tokensOf(view, side);
       tokens.classList.toggle("pinned", i === 0);
@@ -93,6 +94,7 @@ function tokensOf(view, side) {
   list.setAttribute("aria-label", say("Tokens and their ids"));
   labels.forEach((label, i) => {
     const item = element("li", "token");
+    item.tabIndex = -1;
     item.dataset.row = String(i);
     const name = element("bdi", "label", label);
     item.title = say("token {i}: “{label}”, id {id}", { i, label, id: ids[i] });

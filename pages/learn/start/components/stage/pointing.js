@@ -19,6 +19,8 @@ export function makePointing(view) {
   view.tip.setAttribute("aria-hidden", "true");
   view.lanes.addEventListener("pointermove", (event) => point(view, event));
   view.lanes.addEventListener("pointerleave", () => point(view, null));
+  view.lanes.addEventListener("focusin", (event) => event.target.matches(".token") && point(view, event)); // a tap, too
+  view.lanes.addEventListener("focusout", () => point(view, null));
   return [view.says, view.tip];
 }
 
@@ -46,6 +48,7 @@ export function point(view, event) {
     pointed = { side: strip.side, row: Number(item.dataset.row) };
     words = item.title;
   }
+  view.isHeld = event?.type === "focusin" && Boolean(pointed);
   view.says.textContent = words;
   showTip(view.tip, tip, event);
   if (isSame(pointed, view.pointed)) return;

@@ -7,7 +7,7 @@
 import { element } from "../../../../../headlight/components/kit/elements.js";
 import { leaving, mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../../headlight/components/kit/packing.js";
-import { inLines, rove } from "../../../../../headlight/components/kit/roving.js";
+import { inLine, inLines, rove } from "../../../../../headlight/components/kit/roving.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
 import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
 import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
@@ -66,6 +66,10 @@ function listen(view) {
     next: (key, item) => inLines(key, item, [...lanes.querySelectorAll(".open")]),
     onChoose: (item) => zoomTo(view, item.dataset.zoom, item),
   });
+  view.rovingTokens = rove(lanes, {
+    of: ".token",
+    next: (key, item) => inLine(key, item, [...lanes.querySelectorAll(".token:not(.later)")], "down"),
+  });
   root.addEventListener("keydown", (event) => {
     if (!event.defaultPrevented && (event.key === "Escape" ? isLeft(view) : pressed(view, event))) event.preventDefault();
   });
@@ -92,6 +96,10 @@ function isLeft(view) {
   // Closes what is open, else zooms out; returns whether there was something to leave.
   const { crumbs } = view.header;
   if (leaveGuide(view)) return true;
+  if (view.isHeld) {
+    point(view, null);
+    return true;
+  }
   if (view.isLined) showAsLines(view, false);
   else if (crumbs.length > 1) zoomTo(view, crumbs.at(-2).zoom, null);
   else return false;
@@ -160,10 +168,11 @@ function keepFocus(view, draw) {
   const { root, lanes, crumbs } = view;
   const active = /** @type {Document | ShadowRoot} */ (root.getRootNode()).activeElement;
   const isOurs = active && (lanes.contains(active) || crumbs.contains(active));
+  const title = active instanceof HTMLElement ? active.title : "";
   const zoom = active instanceof HTMLElement ? active.dataset.zoom : undefined;
   draw();
   if (!isOurs) return;
-  const same = [...lanes.querySelectorAll(".open")].find((item) => item.dataset.zoom === zoom);
+  const same = [...lanes.querySelectorAll(".open, .token")].find((item) => item.title === title && item.dataset.zoom === zoom);
   (same ?? view.roving.stop ?? crumbs.lastElementChild ?? root).focus({ preventScroll: true });
 }
 
@@ -172,6 +181,7 @@ function layOut(view) {
   showPrediction(view);
   makeLanes(view); // in the room that is left
   view.roving.rest(view.lanes.querySelector(".open"));
+  view.rovingTokens.rest(view.lanes.querySelector(".token"));
   repaint(view);
   showGuide(view);
 }

@@ -156,7 +156,7 @@ const marked = (stage) => stage.findAll(".token.source .label").map(({ textConte
 
 test("the row of the prediction is followed to the tokens that it comes from, and through which heads", () => {
   const stage = stageOf({ step: 2 });
-  assert.match(stage.find(".sources").textContent, /^“\.” ← “the” 0\.38, “chat” 0\.25, “cat” 0\.12/);
+  assert.match(stage.find(".sources").textContent, /^The row of “chat” predicts the token after it: “\.” ← “the” 0\.38, “chat” 0\.25, “cat” 0\.12/);
   assert.deepEqual([followed(stage, "into"), followed(stage, "from"), followed(stage, "thread")], [2, 0, 3]);
   assert.deepEqual(stage.findAll(".map.writes").map((map) => [map.dataset.zoom, map.getAttribute("aria-label")]), [
     ["encoder.0", "Zoom in: Attention, head 1"],
@@ -165,6 +165,47 @@ test("the row of the prediction is followed to the tokens that it comes from, an
   assert.deepEqual(marked(stage), ["the", "cat", "chat"]);
   stage.find(".back").click(); // nothing reaches that row
   assert.deepEqual([followed(stage, "into"), followed(stage, "thread"), marked(stage)], [0, 1, []]);
+});
+
+test("each zoom level says what the followed row predicts, where it is in sight", () => {
+  const words = (how) => stageOf({ step: 1, ...how }).find(".sources").textContent;
+  const expected = "The row of “le” predicts the token after it: “chat”";
+  assert.deepEqual([words({ level: "block" }), words({ level: "attention" })], [expected, expected]);
+  assert.equal(words({ level: "block", lanes: overview("encoder") }), "");
+  assert.match(words({ lanes: overview("encoder"), isFilling: true, step: 0 }), /^The row of the blank predicts the token that fills it/);
+});
+
+test("the focus on a token, by a key or a tap, does what pointing does, until Escape or until it leaves", () => {
+  const stage = stageOf({ step: 2 });
+  const [the, cat] = stage.findAll(".tokens")[0].children;
+  const zooms = () => stage.told.filter(([name]) => name === "zoom").length;
+  assert.deepEqual([the.tabIndex, cat.tabIndex], [0, -1]);
+  the.focus();
+  press(the, "ArrowDown");
+  assert.match(stage.find(".sources").textContent, /^State of “cat” ← “the” 0\.75/);
+  stage.update(data({ step: 2, revision: 5 })); // the same token has the focus
+  assert.match(stage.find(".sources").textContent, /^State of “cat”/);
+  const again = stage.findAll(".tokens")[0].children[1];
+  press(again, "Escape");
+  assert.deepEqual([stage.findAll(".token.pointed").length, zooms()], [0, 0]);
+  again.blur();
+  again.focus();
+  again.blur();
+  assert.doesNotMatch(stage.find(".sources").textContent, /^State of/);
+});
+
+test("a list of tokens is beside rows that are tokens, and beside no grid of maps", () => {
+  const order = (nHeads) => {
+    const [pair] = overview("decoder");
+    const [embedding, , cross] = pair.panels;
+    const lanes = [{ ...pair, panels: [{ ...embedding, rows: "source", size: [3, 8], group: "" }, { ...cross, nHeads, size: [nHeads, 4, 3], group: "" }, embedding] }];
+    const parts = stageOf({ level: "attention", lanes }).find(".strip").children;
+    return [...parts].filter((part) => part.matches(".tokens, .panel")).map(({ classList }) => classList[1] ?? classList[0]);
+  };
+  assert.deepEqual([order(1), order(16)], [
+    ["pinned", "vectors", "tokens", "heads", "vectors"],
+    ["pinned", "vectors", "heads", "tokens", "vectors"],
+  ]);
 });
 
 test("pointing at a token shows what feeds it, and what it feeds as far as that is generated", () => {
@@ -315,11 +356,13 @@ test("a guided minute has three captions, ends at the Tour, and does not come up
 test("a caption stays within the lanes, beside the prediction, and in sight", () => {
   const within = { left: 300, right: 1110, top: 250, bottom: 840 };
   const size = { width: 320, height: 130 };
-  assert.deepEqual(placeOf(size, { within, x: 380, y: 245, height: 900 }), { left: 390, top: 255 });
-  assert.deepEqual(placeOf(size, { within, x: 1390, y: 210, height: 900 }), { left: 790, top: 250 }); // of the player
-  assert.deepEqual(placeOf(size, { within, x: 700, y: 800, height: 768 }), { left: 710, top: 628 }); // below the fold
+  const at = (left, bottom, more = {}) => ({ within, of: { left, right: left + 40, top: bottom - 20, bottom }, isAbove: false, height: 900, ...more });
+  assert.deepEqual(placeOf(size, at(380, 245)), { left: 390, top: 255 });
+  assert.deepEqual(placeOf(size, at(1390, 210)), { left: 790, top: 250 }); // of the player
+  assert.deepEqual(placeOf(size, at(700, 800, { height: 768 })), { left: 710, top: 628 }); // below the fold
+  assert.deepEqual(placeOf(size, at(300, 245, { isAbove: true })), { left: 310, top: 85 }); // what is below stays free
   const phone = { left: 16, right: 374, top: 405, bottom: 1000 };
-  assert.deepEqual(placeOf(size, { within: phone, x: 300, y: 420, height: 844 }), { left: 54, top: 430 });
+  assert.deepEqual(placeOf(size, at(300, 420, { within: phone, height: 844 })), { left: 54, top: 430 });
 });
 
 test("Escape skips the guided minute for good, and a link with a state begins none", () => {
