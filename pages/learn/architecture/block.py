@@ -66,7 +66,8 @@ def _shapes(data: ArchitectureData) -> None:
         say("shape"),
         say("as entered") if data.has_typed_shapes else say("on this text"),
     ]
-    table(head, rows, kind="hl-arch-shapes")
+    with st.expander(say("Shape of each activation")):
+        table(head, rows, kind="hl-arch-shapes")
     if box.kind == "feed_forward":
         _convolutions(data)
 

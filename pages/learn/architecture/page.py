@@ -7,6 +7,7 @@ import streamlit as st
 from headlight.analysis.blueprint.plan import blueprint_of, weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
 from headlight.language import say
+from pages.learn import dropout_step
 from pages.learn.architecture import PAGE, activation, block, cost, families, parameters, view_fields
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
@@ -29,8 +30,12 @@ PARTS = {
     "families": mark("Families"),
 }
 LOOK = mark(
-    "the residual stream runs straight up; each sub-layer reads it and adds its output to it. Point at a block to "
-    "highlight its inputs and outputs."
+    "each sub-layer reads the residual stream, which also runs around it, and adds its output to it. Point at a block "
+    "to highlight its inputs and outputs."
+)
+DROPOUT = mark(
+    "Dropout is not drawn: in training it follows each sub-layer’s output, before the residual sum, as well as the "
+    "embeddings and the attention patterns."
 )
 MISSED = mark("This model has no block “{name}”; another one is shown.")
 CUT = mark("This text is long: only its first {n} tokens are captured.")
@@ -75,7 +80,7 @@ def architecture() -> None:
             prose.look_for(say(families.LOOK), definitions("causal-mask", "cross-attention"))
         case _:
             _drawing(data)
-            code, look = _code, say(LOOK)
+            code, look = _code, f"{say(LOOK)} {say(DROPOUT)}" if dropout_step.is_shown() else say(LOOK)
     if look:
         prose.look_for(look, definitions("residual-stream", "layer-norm", "pre-norm", "feed-forward", "logits"))
     if code is not None:

@@ -1,6 +1,8 @@
 """The fields of the Positions page besides the model, the text and the head."""
 
+from headlight.analysis.heads.measures import HeadName
 from pages.learn import experiment_runs
+from pages.shared.models import ModelCard
 from pages.shared.view.fields import Field, matching, number, number_pair, one_of, whole, write_pair
 from transformer_core.errors import mark
 
@@ -53,6 +55,11 @@ FIELDS: tuple[Field, ...] = (
     *(N_HEADS, BIAS_HEAD, LOOK_AHEAD, IN_MODEL, SEED),
     experiment_runs.POSITIONS,
 )
+
+
+def usual_head(card: ModelCard) -> HeadName:
+    """Return the default head: in the first layer of a self-attention, whose scores depend on positions most."""
+    return HeadName("decoder" if "decoder" in card.attentions else "encoder", 0, 0)
 
 
 def parts(encoding: str) -> tuple[str, ...]:

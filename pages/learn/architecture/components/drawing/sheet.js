@@ -14,7 +14,7 @@ export function draw(view) {
   const plan = arrange(data, layers);
   view.plan = plan;
   view.svg.setAttribute("viewBox", `0 0 ${plan.width} ${plan.height}`);
-  view.svg.style.maxWidth = `${Math.round(plan.width * LARGEST)}px`;
+  view.svg.style.setProperty("--widest", `${Math.round(plan.width * LARGEST)}px`);
   view.svg.setAttribute("aria-label", data.name);
   fillEdges(plan, data);
   const former = view.groups;
