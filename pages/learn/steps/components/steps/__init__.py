@@ -48,7 +48,7 @@ SHORT = {  # short names of the stages: marked English, or a formula
     "add": mark("add"),
     "cross": mark("cross"),
     "norm_2": mark("norm"),
-    "feed_forward": mark("feed-forward"),
+    "feed_forward": "FFN",
     "feed_forward_norm": mark("norm"),
     "add_norm_2": mark("add & norm"),
     "add_2": mark("add"),
