@@ -20,6 +20,7 @@ from transformer_core.text.labels import visible
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
     from headlight.analysis.trace.traced_forward import FixedText
+    from transformer_core.text.interface import Tokenizer
 
 CLAIM = mark("See what every attention head does, step by step, in a model that you can train yourself.")
 TEXT_BOXES = {  # label and placeholder
@@ -50,6 +51,7 @@ OF_FILES = {
 ABOUT_FILES = mark("The file stays in this session: links to this page open with an example instead.")
 PADDED = mark("Shown: the first {n:,} of {n_all:,} frames; the others are padding.")
 MODEL_WIDTH = 300  # px
+MOST_WORDS = 2000  # of a vocabulary
 
 
 def no_models(*, can_import: bool) -> None:
@@ -190,6 +192,8 @@ def _other_texts(card: ModelCard) -> None:
                     on_click=state.on_example,
                     args=(example,),
                 )
+    if not card.reads_ids:
+        _vocabulary(card)
     with (
         st.popover(
             say("Long text"),
@@ -209,6 +213,36 @@ def _other_texts(card: ModelCard) -> None:
             help=say(ABOUT_LONG_TEXTS, n=readings.max_tokens(card.config)),
         )
         st.button(say("Analyse"), type="primary", on_click=state.on_long_text)
+
+
+def _vocabulary(card: ModelCard) -> None:
+    """Draw which words the model has tokens for, folded up."""
+    with st.popover(say("Vocabulary"), type="tertiary", key="vocabulary", on_change="rerun", width="content") as folded:
+        if not folded.open:
+            return
+        view = state.current()
+        _, tokenizer = models.load(card.path, card.version, view.device, view.precision)
+        with st.container(width=420):
+            if not (words := vocabulary_of(tokenizer)):
+                prose.small(say("Any text can be written: rare words are split into several tokens."))
+                return
+            prose.small(say("The model has tokens for these {n:,} words or characters only:", n=len(words)))
+            if card.config.has_encoder and card.config.has_decoder and tokenizer.target is tokenizer:
+                prose.small(say("Source and target share this vocabulary."))
+            with st.container(height=260):
+                prose.small(" ".join(map(isolate, words[:MOST_WORDS])))
+            if len(words) > MOST_WORDS:
+                prose.small(say("The first {n:,} of {n_found:,} tokens.", n=MOST_WORDS, n_found=len(words)))
+
+
+def vocabulary_of(tokenizer: "Tokenizer") -> list[str]:
+    """Return the words, or characters, of the vocabulary in alphabetical order; [] if others are split into several."""
+    if tokenizer.kind not in ("word", "character"):
+        return []
+    ids = range(tokenizer.vocab_size)
+    special = tokenizer.is_special(ids)
+    words = [tokenizer.labels([i])[0] for i in ids if not special[i]]
+    return sorted(words, key=lambda word: (not word[:1].isalpha(), word.casefold()))
 
 
 def _media(medium: Medium) -> None:
