@@ -17,6 +17,7 @@ def title(page: Page, words: str) -> Locator:
 def test_the_well_known_picture_gives_way_to_the_published_table_with_its_numbers(page: Page):
     page.goto("/positions")
     expect(title(page, "20 positions, 512 dimensions")).to_be_visible()
+    expect(page.locator(".st-key-text-line")).not_to_be_visible()  # it is not used here
     page.get_by_role("button", name="A published table, 10 × 6").click()
     expect(title(page, "10 positions, 6 dimensions")).to_be_visible()
     numbers = page.locator(".plot .textpoint text")

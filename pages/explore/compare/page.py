@@ -20,7 +20,7 @@ from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 
 LEAD = mark(
-    "Compare two sides, A and B: two texts, heads, models or training snapshots, or a model with and without some "
+    "Compare two sides, A and B: two inputs, heads, models or training snapshots, or a model with and without some "
     "of its heads."
 )
 PROMPTS_ONLY = mark(
