@@ -186,7 +186,8 @@ export function number(layout, name, pixels, size) {
   axis.tickfont = { ...axis.tickfont, size };
   const chosen = layout.meta?.chosen?.[name];
   const isNumber = (text) => /^[\d\s.,−-]+$/.test(text);
-  const isNamed = name in (layout.meta?.tokens ?? {}) || !axis.ticktext.every((text) => isNumber(String(text)));
+  const arePatches = /^\W*\d+, \d+\W*$/.test(axis.ticktext.at(-1)); // of an image: row and column, after other tokens
+  const isNamed = !arePatches && (name in (layout.meta?.tokens ?? {}) || !axis.ticktext.every((text) => isNumber(String(text))));
   const labels = axis.tickvals.map((place, i) => [place, axis.ticktext[i]]);
   if (isNamed) layout.meta = { ...layout.meta, legend: { ...layout.meta?.legend, [name]: labels.filter(([, text]) => text) } };
   const step = roundStep(2 * apart);

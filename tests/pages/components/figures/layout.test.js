@@ -116,6 +116,7 @@ test("a legend says what numbers stand for, but where the labels are numbers the
   };
   assert.deepEqual(numbered([..."abcd"]), [["4", "6"], [{ name: "key", labels: ["3 a", "4 b", "5 c", "6 d"] }]]);
   assert.deepEqual(numbered(["30", "−4", "5.5", "1,000"]), [["−4", "1,000"], []]);
+  assert.deepEqual(numbered(["[CLS]", "0, 0", "0, 1", "1, 0"], { tokens: { xaxis: {} } }), [["0, 0", "1, 0"], []]); // patches of an image
   assert.deepEqual(numbered(["464", "3290", "318", "11"], { tokens: { xaxis: {} } })[1][0].labels, ["3 464", "4 3290", "5 318", "6 11"]); // ids of tokens
 });
 
