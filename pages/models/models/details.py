@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from headlight.language import localized, say, say_message
+from headlight.language import localized, percent, say, say_message
 from pages.models import model_store
 from pages.shared import cache, models, prose
 from pages.shared.glossary.links import definitions
@@ -34,44 +34,41 @@ _ROLES = {
 }
 
 
+@st.fragment
 def show(card: ModelCard) -> None:
-    """Draw all tabs; a tab that cannot be drawn shows the reason."""
-    parts: tuple[Callable[[ModelCard], None], ...] = (_tokens, _card)
+    """Draw the open tab; one that cannot be drawn shows the reason."""
+    parts: dict[str, Callable[[ModelCard], None]] = {say("Tokenizer"): _tokens, say("Card"): _card}
     if card.medium:
-        parts = (_card,)
-        tabs = st.tabs([say("Card")])
-    elif card.is_viewed:
-        tabs = st.tabs([say("Tokenizer"), say("Card")])
-    else:
-        parts = (_parameters, _configuration, *parts)
-        tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
-    for tab, draw in zip(tabs, parts, strict=True):
-        with tab:
-            try:
-                draw(card)
-            except HeadlightError as error:
-                prose.warning(say("This cannot be shown: {error}.", error=error))
+        del parts[say("Tokenizer")]
+    elif not card.is_viewed:
+        parts = {say("Parameters"): _parameters, say("Configuration"): _configuration} | parts
+    tabs = st.tabs(list(parts), key=f"models-tabs-{card.name}", on_change="rerun")
+    for tab, draw in zip(tabs, parts.values(), strict=True):
+        if tab.open:
+            with tab:
+                try:
+                    draw(card)
+                except HeadlightError as error:
+                    prose.warning(say("This cannot be shown: {error}.", error=error))
 
 
-def parameter_table(card: ModelCard) -> pd.DataFrame:
-    """Return the number of parameters in each part, and its share of the total."""
+def parameters_of(card: ModelCard) -> list[tuple[str, str, int, float]]:
+    """Return the stack, the name, the number of parameters and the share of the total of each part."""
     from headlight.figures.architecture.inventory import parameters_by_part
 
     counts = parameters_by_part(card.config)
-    in_all = sum(counts.values())
-    rows = [(say(STACKS[stack]), say(part), n, n / in_all) for (stack, part), n in counts.items()]
-    return pd.DataFrame(rows, columns=[say("stack"), say("part"), say("parameters"), say("share")])
+    total = sum(counts.values())
+    return [(say(STACKS[stack]), say(part), n, n / total) for (stack, part), n in counts.items()]
 
 
-def configuration_table(card: ModelCard) -> pd.DataFrame:
-    """Return every setting that shapes the model, with what it means."""
+def configuration_of(card: ModelCard) -> list[tuple[str, str, str]]:
+    """Return the name, the value and the meaning of every setting that shapes the model."""
     from headlight.figures.architecture.inventory import settings
 
-    rows = [
+    return [
         (name, say_message(value) if isinstance(value, Message) else value, say_message(meaning))
         for name, value, meaning in settings(card.config)
     ]
-    return pd.DataFrame(rows, columns=[say("setting"), say("value"), say("meaning")])
 
 
 def tokens_of(card: ModelCard, text: Given) -> list[tuple[str, int]]:
@@ -135,16 +132,19 @@ def _tokens_of_one(tokenizer: Tokenizer) -> pd.DataFrame:
 def _parameters(card: ModelCard) -> None:
     view = state.current()
     models.load(card.path, card.version, view.device, view.precision)  # makes sure that the model is loaded
-    table = parameter_table(card)
+    rows = parameters_of(card)
     facts = say(
         "{n:,} parameters, {size} on disk. Shared parameters are counted once.",
-        n=table[say("parameters")].sum(),
+        n=sum(n for _, _, n, _ in rows),
         size=in_words(model_store.n_bytes(card)),
     )
     prose.paragraph(facts)
-    share = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)  # as the browser writes it
-    shown = table.style.format({say("parameters"): localized})
-    st.dataframe(shown, hide_index=True, height="content", column_config={say("share"): share})
+    cells = ((stack, part, localized(n), percent(share, 1)) for stack, part, n, share in rows)
+    lines = prose.each(
+        "<tr><td>{}</td><td>{}</td><td class='hl-number'>{}</td><td class='hl-number'>{}</td></tr>", cells
+    )
+    heads = (say("stack"), say("part"), say("parameters"), say("share"))
+    prose.html("{}", prose.table(heads, lines, "hl-model-table"))
 
 
 def _configuration(card: ModelCard) -> None:
@@ -154,8 +154,8 @@ def _configuration(card: ModelCard) -> None:
     )
     terms = definitions("encoder-decoder", "pre-norm", "positional-encoding", "grouped-query-attention")
     prose.paragraph(about, terms)
-    value = st.column_config.TextColumn(width=150)
-    st.dataframe(configuration_table(card), hide_index=True, height="content", column_config={say("value"): value})
+    lines = prose.each("<tr><td><code>{}</code></td><td>{}</td><td>{}</td></tr>", configuration_of(card))
+    prose.html("{}", prose.table((say("setting"), say("value"), say("meaning")), lines, "hl-model-table"))
 
 
 def _tokens(card: ModelCard) -> None:

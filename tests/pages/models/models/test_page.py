@@ -86,6 +86,12 @@ def warnings_of(app: AppTest) -> str:
     return "\n".join(warning.value for warning in app.warning)
 
 
+def in_tab(app: AppTest, label: str) -> AppTest:
+    """Open a tab of the chosen model."""
+    app.session_state[f"models-tabs-{view_of(app)['model']}"] = label
+    return app.run()
+
+
 def names(place: Path) -> list[str]:
     return sorted(path.name for path in place.iterdir())
 
@@ -101,12 +107,14 @@ def names(place: Path) -> list[str]:
 def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path, open_models: OpenApp):
     app = open_models(model=name)
     model, tokenizer = tc.load(place / name)
-    parameters, configuration, tokens = (frame.value for frame in app.dataframe)
-    assert set(parameters["stack"]) <= stacks and len(tokens) == tokenizer.vocab_size
+    card = models.available()[name]
+    assert {stack for stack, *_ in details.parameters_of(card)} <= stacks
     assert f"{sum(parameter.numel() for parameter in model.parameters()):,} parameters" in words_of(app)
-    assert dict(zip(configuration["setting"], configuration["value"], strict=True))["d_model"] == "16"
-    assert json.loads(app.json[0].value) == json.loads((place / name / "card.json").read_text())
     assert f"{kind}: " in words_of(app) and "3 models" in words_of(app)
+    assert "<code>d_model</code></td><td>16</td>" in words_of(in_tab(app, "Configuration"))
+    (tokens,) = in_tab(app, "Tokenizer").dataframe
+    assert len(tokens.value) == tokenizer.vocab_size
+    assert json.loads(in_tab(app, "Card").json[0].value) == json.loads((place / name / "card.json").read_text())
     choices = {str(button.key) for button in app.button if str(button.key).startswith("choose-")}
     assert choices == {f"choose-{other}" for other in names(place) if other != name}
     assert not app.warning and [part.label for part in app.expander] == ["Options"]
@@ -379,10 +387,10 @@ def test_a_model_that_cannot_be_loaded_can_be_deleted(place: Path, open_models: 
 @pytest.mark.usefixtures("checkpoints")
 def test_shares_are_percents_of_all_the_parameters_that_its_weights_have(two_models: Path):
     model, _ = tc.load(two_models / "en-fr")
-    table = details.parameter_table(models.available()["en-fr"])
+    _, _, counts, shares = zip(*details.parameters_of(models.available()["en-fr"]), strict=True)
     n = sum(weights.numel() for weights in model.parameters())
-    assert table["parameters"].sum() == n and table["share"].sum() == pytest.approx(1)
-    assert table["share"].tolist() == pytest.approx([of_part / n for of_part in table["parameters"]])
+    assert sum(counts) == n and sum(shares) == pytest.approx(1)
+    assert shares == pytest.approx([of_part / n for of_part in counts])
 
 
 @pytest.mark.usefixtures("checkpoints")
