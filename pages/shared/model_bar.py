@@ -226,7 +226,7 @@ def _vocabulary(card: ModelCard) -> None:
             if not (words := vocabulary_of(tokenizer)):
                 prose.small(say("Any text can be written: rare words are split into several tokens."))
                 return
-            prose.small(say("The model has tokens for these {n:,} words or characters only:", n=len(words)))
+            prose.small(say("The vocabulary has only these {n:,} words and characters:", n=len(words)))
             if card.config.has_encoder and card.config.has_decoder and tokenizer.target is tokenizer:
                 prose.small(say("Source and target share this vocabulary."))
             with st.container(height=260):

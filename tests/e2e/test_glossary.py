@@ -16,10 +16,11 @@ def test_every_formula_fits_its_column_and_a_term_leads_to_the_page_that_shows_i
     open_address(page, "glossary")
     expect(page.locator(".katex").first).to_be_visible()
     assert page.locator(".katex-error").count() == 0
-    too_wide = """() => [...document.querySelectorAll("[class*=st-key-hl-glossary-term-] p")]
+    too_wide = """() => [...document.querySelectorAll("[class*=st-key-hl-glossary-topic-] p")]
         .filter((line) => line.scrollWidth > line.clientWidth + 1).map((line) => line.textContent)"""
     assert page.evaluate(too_wide) == []
     open_address(page, "glossary?term=induction-score")
-    page.locator(f"{ASKED} [data-testid='stPageLink'] a").click()
-    expect(page.locator("h1", has_text="Heads")).to_be_visible()
-    expect(page).to_have_url(re.compile("/heads.*model=induction.*measure=induction"))
+    with page.expect_popup() as opened:
+        page.locator(f"{ASKED} a").click()
+    expect(opened.value.locator("h1", has_text="Heads")).to_be_visible()
+    expect(opened.value).to_have_url(re.compile("/heads.*model=induction.*measure=induction"))

@@ -1,5 +1,7 @@
 """The Glossary page: a term that a link asks for, and all terms by topic."""
 
+from urllib.parse import urlencode
+
 import streamlit as st
 
 from headlight.language import say
@@ -7,7 +9,7 @@ from pages.learn.glossary import PAGE, view_fields
 from pages.shared import prose
 from pages.shared.glossary import Term, Topic, terms, topics
 from pages.shared.page import pages
-from pages.shared.view import state
+from pages.shared.view import locale, state
 from transformer_core.errors import mark
 
 LEAD = mark(
@@ -23,7 +25,7 @@ def glossary() -> None:
     if name := view_fields.TERM.value:
         if term := terms().get(name):
             with st.container(key="hl-glossary-asked", gap=None):
-                _term(term)
+                prose.markdown(_markdown(term))
         else:
             prose.note(say("There is no term “{name}” in the glossary.", name=name))
     matching = view_fields.matching_topics()
@@ -57,13 +59,11 @@ def _controls() -> None:
 def _topic(topic: Topic) -> None:
     prose.subheading(topic.title)
     with st.container(key=f"hl-glossary-topic-{topic.terms[0].name}"):
-        for term in topic.terms:
-            with st.container(key=f"hl-glossary-term-{term.name}", gap=None):
-                _term(term)
+        prose.markdown("\n\n".join(map(_markdown, topic.terms)))
 
 
-def _term(term: Term) -> None:
-    """Draw a term: its name, meaning, formula and source, and a link to a page that shows it."""
+def _markdown(term: Term) -> str:
+    """Return a term as Markdown: its name, meaning, formula and source, and a link to a page that shows it."""
     parts = [f"**{prose.plain(term.title)}**", prose.plain(term.meaning)]
     if term.formula:
         parts.append(rf"$\displaystyle {term.formula}$")
@@ -71,14 +71,10 @@ def _term(term: Term) -> None:
         cited, title = term.paper
         place = f" § {term.section}," if term.section[:1].isdigit() else f" {term.section}," if term.section else ","
         parts.append(f":small[{prose.plain(cited)}{place} *{prose.plain(title)}*]")
-    prose.markdown("\n\n".join(parts))
     shown = pages()[term.page]
-    st.page_link(
-        shown.script,
-        label=prose.plain(say("See it on the {page} page", page=say(shown.title))),
-        icon=f":material/{shown.icon}:",
-        query_params=_view_of(term),
-    )
+    label = prose.plain(say("See it on the {page} page", page=say(shown.title)))
+    parts.append(f"[{label}]({shown.url}?{urlencode(locale.published() | _view_of(term))})")
+    return "\n\n".join(parts)
 
 
 def _view_of(term: Term) -> dict[str, str]:
