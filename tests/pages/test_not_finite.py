@@ -17,8 +17,8 @@ FAULTS = {"en-fr": math.nan, "tales": math.nan, "gaps": math.inf}  # in the quer
 PAGES = ("start", "steps", "masks", "heads", "decoding", "compare", "interventions")
 SEEN = [
     *(view for view in VIEWS if view[0] in PAGES),
-    ("compare", {"layer": "2", "head": "1"}),
     ("decoding", {"part": "beams"}),
+    ("compare", {"layer": "2", "head": "1"}),
     ("compare", {"view": "texts"}),
 ]
 

@@ -32,7 +32,7 @@ VIEWS: dict[str, list[View]] = {
     "steps": [*USUAL, {"model": "gaps"}],
     "architecture": [{"show": "text", **view} for view in (*USUAL, {"model": "gaps"})],
     "masks": [
-        *({"part": part, **view} for part, view in product(("inference", "leak"), (TEXT, TARGET))),
+        *({"part": "leak", **view} for view in (TEXT, TARGET)),
         *({}, {"preset": "window"}, {"preset": "window", "size": "3"}, {"preset": "forgotten"}),
         *({"edits": "1.0"}, {"edits": "1.0", "layers": "one"}, {"edits": "1.0", "layers": "one", "layer": "0"}),
     ],

@@ -70,10 +70,8 @@ FROZEN = mark(
 
 
 def controls(data: StepsData) -> None:
-    """Draw the choices of attention, layer and head, and say if the tokens are not those that the bar shows."""
+    """Draw the choices of attention, layer and head."""
     card, view = data.card, data.view
-    if tokens := view_fields.TOKENS.value:
-        prose.small(say(GENERATED, n=len(tokens)))
     with st.container(key="hl-steps-bar", horizontal=True, vertical_alignment="center", gap="small"):
         if len(card.attentions) > 1:
             _one_of(mark("Attention"), state.ATTENTION, [*card.attentions], lambda name: say(ATTENTIONS[name].title))
@@ -137,7 +135,9 @@ def remarks(data: StepsData) -> None:
     """Say which part of the text is left out or not shown."""
     n_all = tuple(map(len, data.labels))
     n_left_out = data.model_run.n_left_out
-    lines = [say(CUT, n=n_left_out)] if n_left_out else []
+    tokens = view_fields.TOKENS.value
+    lines = [say(GENERATED, n=len(tokens))] if tokens else []
+    lines += [say(CUT, n=n_left_out)] if n_left_out else []
     if max(n_all) > MOST_SHOWN:
         n_queries, n_keys = map(len, data.shown)
         lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))

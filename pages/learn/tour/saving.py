@@ -156,7 +156,7 @@ def _question(question: Question, evidence: Evidence) -> prose.Markup:
     verdict = judging.judge(question, evidence, "")
     labels: tuple[str, ...] = getattr(evidence.run.model_run, question.tokens) if question.tokens else ()
     options = [choice.text for choice in question.choices] or labels
-    buttons = prose.each(  # several are right where they look equal
+    buttons = prose.each(  # several are correct where they look equal
         "<button type='button' name='answer' value='{}' data-right='{}'>{}</button>",
         ((option, judging.judge(question, evidence, option).is_right, option) for option in options),
     )

@@ -37,13 +37,19 @@ _ROLES = {
 @st.fragment
 def show(card: ModelCard) -> None:
     """Draw the open tab; one that cannot be drawn shows the reason."""
-    parts: dict[str, Callable[[ModelCard], None]] = {say("Tokenizer"): _tokens, say("Card"): _card}
+    parts: tuple[Callable[[ModelCard], None], ...] = (_tokens, _card)
+    key = f"models-tabs-{card.name}"
     if card.medium:
-        del parts[say("Tokenizer")]
-    elif not card.is_viewed:
-        parts = {say("Parameters"): _parameters, say("Configuration"): _configuration} | parts
-    tabs = st.tabs(list(parts), key=f"models-tabs-{card.name}", on_change="rerun")
-    for tab, draw in zip(tabs, parts.values(), strict=True):
+        parts = (_card,)
+        tabs = st.tabs([say("Card")], key=key, on_change="rerun")
+    elif card.is_viewed:
+        tabs = st.tabs([say("Tokenizer"), say("Card")], key=key, on_change="rerun")
+    else:
+        parts = (_parameters, _configuration, *parts)
+        tabs = st.tabs(
+            [say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")], key=key, on_change="rerun"
+        )
+    for tab, draw in zip(tabs, parts, strict=True):
         if tab.open:
             with tab:
                 try:
