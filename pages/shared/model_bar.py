@@ -221,8 +221,12 @@ def _vocabulary(card: ModelCard) -> None:
         if not folded.open:
             return
         view = state.current()
-        _, tokenizer = models.load(card.path, card.version, view.device, view.precision)
         with st.container(width=420):
+            try:
+                _, tokenizer = models.load(card.path, card.version, view.device, view.precision)
+            except HeadlightError as error:
+                prose.small(say("This cannot be shown: {error}.", error=error))
+                return
             if not (words := vocabulary_of(tokenizer)):
                 prose.small(say("Any text can be written: rare words are split into several tokens."))
                 return
@@ -240,8 +244,9 @@ def vocabulary_of(tokenizer: "Tokenizer") -> list[str]:
     if tokenizer.kind not in ("word", "character"):
         return []
     ids = range(tokenizer.vocab_size)
-    special = tokenizer.is_special(ids)
-    words = [tokenizer.labels([i])[0] for i in ids if not special[i]]
+    words = [
+        label for label, special in zip(tokenizer.labels(ids), tokenizer.is_special(ids), strict=True) if not special
+    ]
     return sorted(words, key=lambda word: (not word[:1].isalpha(), word.casefold()))
 
 

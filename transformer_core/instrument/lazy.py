@@ -161,7 +161,7 @@ class LazyPattern:
         return torch.cat(overviews)
 
     def few_at_a_time(self, heads: Sequence[int] | None = None) -> Iterator[Sequence[int]]:
-        """Yield the heads, of long texts few at a time: products of flat matrices, one per head, are slow."""
+        """Yield the heads in groups, small for long texts: each gets enough rows at a time for fast products."""
         heads = range(self.shape[1]) if heads is None else heads
         n = max(1, _CHUNK_BYTES // (_FLAT_ROWS * self.shape[3] * self._like.element_size()))
         for first in range(0, len(heads), n):
