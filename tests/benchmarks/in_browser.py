@@ -30,7 +30,7 @@ HEATMAP = ".plot .gtitle"
 OPENED = ("glossary", "film", "models", "tour")  # pages that are read first
 IS_DRAWN = """() => {
   const page = document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]');
-  return page?.querySelector('[data-testid="stMainBlockContainer"]')?.innerText.length > 200;
+  return page?.querySelector(".hl-title") && !page.querySelector('[data-testid="stSkeleton"], .markup:empty');
 }"""
 
 # Waits, frame by frame, until `isThere()` holds; returns the ms since `start`.

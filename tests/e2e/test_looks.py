@@ -82,7 +82,7 @@ COMPONENT = '[data-testid="stMain"] [data-testid^="stBidiComponent"], .hl-blanks
 FIGURE = {  # of pages whose figure is no component: what they show
     "train": ".st-key-run-curves",
     "models": ".st-key-hl-models-list",
-    "glossary": "[class*='st-key-hl-glossary-topic-']",
+    "glossary": ".hl-glossary-topic",
     "server": ".st-key-hl-server [data-testid='stDataFrame']",
 }
 TOP_OF = """selector => Math.min(...[...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect())

@@ -130,7 +130,7 @@ JOURNEYS = {
     "glossary": Journey(
         act=fill(".st-key-hl-glossary-bar input", "entropy"),
         link="search=entropy",
-        seen=at("[class*=st-key-hl-glossary-topic-]"),
+        seen=at(".hl-glossary-topic"),
         german="Glossar",
     ),
     "heads": Journey(

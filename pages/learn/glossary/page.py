@@ -3,8 +3,10 @@
 from urllib.parse import urlencode
 
 import streamlit as st
+from markupsafe import Markup
 
 from headlight.language import say
+from pages.components import markup
 from pages.learn.glossary import PAGE, view_fields
 from pages.shared import prose
 from pages.shared.glossary import Term, Topic, terms, topics
@@ -22,17 +24,17 @@ LEAD = mark(
 def glossary() -> None:
     """Draw the search, the requested term, and the other terms; a search reruns only this fragment."""
     _controls()
+    parts = []
     if name := view_fields.TERM.value:
         if term := terms().get(name):
-            with st.container(key="hl-glossary-asked", gap=None):
-                prose.markdown(_markdown(term))
+            parts.append(prose.markup("<div class='hl-glossary-asked'>{}</div>", _of_term(term)))
         else:
             prose.note(say("There is no term “{name}” in the glossary.", name=name))
     matching = view_fields.matching_topics()
-    for topic in matching:
-        _topic(topic)
+    parts += map(_of_topic, matching)
     if not matching:
         prose.note(say("No term matches “{words}”.", words=view_fields.SEARCH.value))
+    markup.draw(prose.joined("", parts), key="hl-glossary-terms")
     state.publish()
 
 
@@ -56,25 +58,31 @@ def _controls() -> None:
         )
 
 
-def _topic(topic: Topic) -> None:
-    prose.subheading(topic.title)
-    with st.container(key=f"hl-glossary-topic-{topic.terms[0].name}"):
-        prose.markdown("\n\n".join(map(_markdown, topic.terms)))
+def _of_topic(topic: Topic) -> Markup:
+    return prose.markup(
+        "<h2 class='hl-subtitle'>{}</h2><div class='hl-glossary-topic'>{}</div>",
+        topic.title,
+        prose.joined("", map(_of_term, topic.terms)),
+    )
 
 
-def _markdown(term: Term) -> str:
-    """Return a term as Markdown: its name, meaning, formula and source, and a link to a page that shows it."""
-    parts = [f"**{prose.plain(term.title)}**", prose.plain(term.meaning)]
-    if term.formula:
-        parts.append(rf"$\displaystyle {term.formula}$")
+def _of_term(term: Term) -> Markup:
+    """Return a term as HTML: its name, meaning, formula and source, and a link to a page that shows it."""
+    formula = prose.of_markdown(f"${term.formula}$") if term.formula else ""
+    source = ""
     if term.paper:
         cited, title = term.paper
-        place = f" § {term.section}," if term.section[:1].isdigit() else f" {term.section}," if term.section else ","
-        parts.append(f":small[{prose.plain(cited)}{place} *{prose.plain(title)}*]")
+        section = f"§ {term.section}" if term.section[:1].isdigit() else term.section
+        place = f"{cited} {section}" if section else cited
+        source = prose.markup("<p><small>{}, <em>{}</em></small></p>", place, title)
     shown = pages()[term.page]
-    label = prose.plain(say("See it on the {page} page", page=say(shown.title)))
-    parts.append(f"[{label}]({shown.url}?{urlencode(locale.published() | _view_of(term))})")
-    return "\n\n".join(parts)
+    link = prose.markup(
+        "<p><a href='{}?{}' target='_blank'>{}</a></p>",
+        shown.url,
+        urlencode(locale.published() | _view_of(term)),
+        say("See it on the {page} page", page=say(shown.title)),
+    )
+    return prose.markup("<p><strong>{}</strong></p><p>{}</p>{}{}{}", term.title, term.meaning, formula, source, link)
 
 
 def _view_of(term: Term) -> dict[str, str]:
