@@ -1,11 +1,9 @@
 """HTML with formulas: MathML, which browsers draw on their own and which `st.html` removes."""
 
-from markupsafe import Markup
-
 from pages.components.mounting import component
 
 
-def draw(content: Markup, *, key: str) -> None:
+def draw(content: str, *, key: str) -> None:
     """Draw HTML that may have MathML in it, with the styles of the page.
 
     Args:

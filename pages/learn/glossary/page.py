@@ -3,7 +3,6 @@
 from urllib.parse import urlencode
 
 import streamlit as st
-from markupsafe import Markup
 
 from headlight.language import say
 from pages.components import markup
@@ -58,7 +57,7 @@ def _controls() -> None:
         )
 
 
-def _of_topic(topic: Topic) -> Markup:
+def _of_topic(topic: Topic) -> prose.Markup:
     return prose.markup(
         "<h2 class='hl-subtitle'>{}</h2><div class='hl-glossary-topic'>{}</div>",
         topic.title,
@@ -66,7 +65,7 @@ def _of_topic(topic: Topic) -> Markup:
     )
 
 
-def _of_term(term: Term) -> Markup:
+def _of_term(term: Term) -> prose.Markup:
     """Return a term as HTML: its name, meaning, formula and source, and a link to a page that shows it."""
     formula = prose.of_markdown(f"${term.formula}$") if term.formula else ""
     source = ""
