@@ -16,7 +16,7 @@ HOME = "start"  # the page at the server's root address
 
 def show(page: Page) -> None:
     """Draw the frame of a page, and the page."""
-    visits.arrive(page.url)
+    visits.arrive(page.url, is_explained=presenter.PRESENTER.value)
     if page.url != "train":  # the next visit of that page counts as a new one
         run_state.IS_HERE.pop()
         run_state.ENDED.pop()

@@ -15,12 +15,13 @@ from pages.shared.glossary import texts_of
 
 LIBRARIES = ROOMS[1:]
 SAME_IN_BOTH = frozenset(
-    """ALiBi|Ablation|Adam|AdamW|Addition|Alignment|Alignment: {who}|Attention|Attentions|Beams|Bias|Block {layer}|CKA
-Code|Decoder|Decoding|Denoising|Dropout|Dropout p|Embedding|Encoder|FFN|Film|GELU|GELU (tanh)|Heatmap|KL (nats)|Key
-Keys|LayerNorm|Linear|Logits|Loss|Memory (M)|MiB|Min-p|Name|Name (optional)|Noising|Norm|Operation|Overfitting|Padding
-Pause|Position|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|ReLU|Resample|Score: {query} → {key}, {head}|Scores.
-Seed|Segment|Server|SiLU|Snapshot|Softmax|Start|Sweep|Text|Token|Tokenizer|Top-k|Tour|Training|Values|bfloat16
-diagonal|final|float32|nats|normal|one-hot|{n:,.1f} GiB|{n:.0f} MiB|{n:.2f} nats|{n} KiB|{number} nats""".replace(
+    """ALiBi|Ablation|Adam|AdamW|Addition|Alignment|Alignment: {who}|Attention|Attentions|Beams|Bias|Block {layer}
+CKA|Code|Decoder|Decoding|Denoising|Dropout|Dropout p|Embedding|Encoder|FFN|Film|GELU|GELU (tanh)|Greedy
+Heatmap|KL (nats)|Key|Keys|LayerNorm|Linear|Logits|Loss|Memory (M)|MiB|Min-p|Name|Name (optional)|Noising|Norm
+Operation|Overfitting|Padding|Pause|Position|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|ReLU|Resample
+Sampling|Score: {query} → {key}, {head}|Scores.|Seed|Segment|Server|SiLU|Snapshot|Softmax|Start|Sweep|Text
+Token|Tokenizer|Top-k|Tour|Training|Values|bfloat16|diagonal|final|float32|nats|normal|one-hot|{n:,.1f} GiB
+{n:.0f} MiB|{n:.2f} nats|{n} KiB|{number} nats""".replace(
         "\n", "|"
     ).split("|")
 )

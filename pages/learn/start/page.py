@@ -24,19 +24,19 @@ from pages.shared.view.fields import sent
 from transformer_core.errors import HeadlightError, mark
 
 LEAD = mark(
-    "Tokens become vectors, which pass through the blocks until the last one predicts the next token. Every cell is a "
-    "number of the model on your text; zoom in to see how it is computed."
+    "Tokens become vectors that pass through the blocks; the output of the last block predicts the next token. Every "
+    "cell is an activation of the model on your text; zoom in to see how it is computed."
 )
 LEAD_OF_BLANKS = mark(
-    "Tokens become vectors, which pass through the blocks until the last one predicts what fills each blank. Every "
-    "cell is a number of the model on your text; zoom in to see how it is computed."
+    "Tokens become vectors that pass through the blocks; the output of the last block predicts what fills each blank. "
+    "Every cell is an activation of the model on your text; zoom in to see how it is computed."
 )
-COMPETE = mark("The stage opens where the model is least certain: “{first}” ({p}) competes with “{second}” ({q}).")
-CERTAIN = mark("The model is almost certain at every step; the stage opens at the least certain one: “{first}” ({p}).")
+LEAST_CERTAIN = mark(
+    "This is the step at which the model is least certain: “{first}” has probability {p}, and “{second}” {q}."
+)
 BLANK = mark(
     "The blank with the most certain prediction is filled first: here “{first}” ({p}), ahead of “{second}” ({q})."
 )
-COMPETITOR = 0.05  # probability from which the second candidate competes
 LOOK_FOR = {
     "overview": mark(
         "press Play and follow one row: it is one token. Attention is the only step that moves information "
@@ -175,7 +175,7 @@ def _reason(data: StageData) -> str:
     if data.zoom.level != "overview" or not data.text.rows or not data.is_finite:
         return ""
     (first, p), (second, q) = data.most_probable(data.least_certain, 2)
-    what = BLANK if data.text.architecture == "encoder_only" else COMPETE if q >= COMPETITOR else CERTAIN
+    what = BLANK if data.text.architecture == "encoder_only" else LEAST_CERTAIN
     labels = {"first": isolate(first), "second": isolate(second)}
     return say(what, p=answer.probability(p), q=answer.probability(q), **labels)
 

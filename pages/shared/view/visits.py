@@ -12,14 +12,19 @@ _SEEN, _OPEN = "seen-pages", "open-page"  # keys of the session: the pages befor
 _A_YEAR = 365 * 24 * 3600  # s
 
 
-def arrive(page: str) -> None:
-    """Record the page that is open; call in every run of the page."""
+def arrive(page: str, *, is_explained: bool = False) -> None:
+    """Record the page that is open; call in every run of the page.
+
+    Args:
+        page: its address.
+        is_explained: somebody presents it, so its purpose need not be open.
+    """
     before = st.session_state.get(_OPEN)
     if before == page:
         return
     is_new = before is None
     seen = frozenset(re.findall(r"[\w-]+", read(COOKIE))) if is_new else st.session_state[_SEEN] | {before}
-    st.session_state[_OPEN], st.session_state[_SEEN] = page, seen
+    st.session_state[_OPEN], st.session_state[_SEEN] = page, seen | {page} if is_explained else seen
 
 
 def is_first() -> bool:

@@ -172,7 +172,7 @@ def test_it_opens_at_temperature_1_where_il_and_elle_compete_and_says_so(open_ap
     assert step == header["opening"]["step"] == entropies.argmax() > 0
     first, second = (row["label"] for row in header["distributions"][step]["rows"][:2])
     assert {first, second} == {"il", "elle"}
-    expected = f"“{first}” ({probabilities[step][0]:.2f}) competes with “{second}” ({probabilities[step][1]:.2f})"
+    expected = f"“{first}” has probability {probabilities[step][0]:.2f}, and “{second}” {probabilities[step][1]:.2f}."
     assert expected in header["opening"]["reason"]
 
 

@@ -18,7 +18,7 @@ export function makeSources(view) {
   view.sources = element("p", "sources");
   view.sources.setAttribute("aria-live", "polite");
   view.sources.title = say(
-    "Shares of the tokens in this state: norm-weighted attention, followed through all blocks. It shows what is read; to measure what matters, ablate a head.",
+    "Shares of the tokens in this state: norm-weighted attention, followed through all blocks. A curve is what one head passes on; a share can also be the sum of many thin ones, which are not drawn. This shows what is read; to measure what matters, ablate a head.",
   );
   return view.sources;
 }
@@ -89,7 +89,8 @@ function inWords(view, { side, row }) {
   const { header, at, pointed } = view;
   const { sides, flow, nextLabels, isFilling } = header;
   const named = flow.sides[side].sources[row].map(([of, place, share]) => say("“{label}” {share}", { label: sides[of].labels[place], share: probability(share) }));
-  const sources = named.join(", ");
+  const others = 1 - flow.sides[side].sources[row].reduce((sum, [, , share]) => sum + share, 0);
+  const sources = [...named, ...(others >= 0.01 ? [say("all others {share}", { share: probability(others) })] : [])].join(", ");
   if (pointed) return say("State of “{label}” ← {sources}", { label: sides[side].labels[row], sources });
   const label = nextLabels[isFilling ? 0 : at];
   return label ? say("“{label}” ← {sources}", { label, sources }) : say("Next token ← {sources}", { sources });

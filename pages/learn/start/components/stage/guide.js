@@ -11,15 +11,19 @@ const CAPTIONS = [
   {
     at: ({ sources }) => sources,
     isAbove: true, // the tokens, the curves and the heads stay free
-    words: say("This line names the tokens that the prediction comes from, and the curves show the way through the heads. Point at one of the tokens at the left."),
+    words: say("This line names the tokens that most of the prediction comes from; the curves show the largest shares that single heads pass on. Choose another token at the left."),
   },
-  { at: ({ buttons }) => buttons.forward, words: say("One click generates the next token. Click here, and see how the lines change.") },
+  {
+    at: ({ buttons }) => buttons.forward,
+    isAbove: true,
+    words: say("This button generates the next token. Try it, and see how the curves change."),
+  },
   {
     at: ({ lanes }) => lanes.querySelector(".lane:last-of-type .block-title"), // in sight where a lane is scrolled
-    words: say("Each block has attention and a feed-forward network. Click the block’s name to zoom in; Escape leads back."),
+    words: say("Each block has attention and a feed-forward network. Open this one by its name; the path above leads back."),
   },
 ];
-const WORDS_OF_BLANKS = say("One click fills the most certain blank. Click here, and see how the lines change.");
+const WORDS_OF_BLANKS = say("This button fills the most certain blank. Try it, and see how the curves change.");
 
 export function makeGuide(view) {
   const isPlain = [...new URLSearchParams(location.search).keys()].every((name) => name === "language");
@@ -40,12 +44,20 @@ export function makeGuide(view) {
   view.guide = { box, words, count, tour, skip, next, at: 0, isOver: !isPlain || Boolean(kept(STORE).isDone) };
   skip.addEventListener("click", () => leaveGuide(view));
   tour.addEventListener("click", () => leaveGuide(view));
-  next.addEventListener("click", () => {
-    view.guide.at += 1;
-    if (view.guide.at === CAPTIONS.length) leaveGuide(view);
-    else showGuide(view);
-  });
+  next.addEventListener("click", () => advance(view));
   return box;
+}
+
+function advance(view) {
+  view.guide.at += 1;
+  if (view.guide.at === CAPTIONS.length) leaveGuide(view);
+  else showGuide(view);
+}
+
+/** Goes on from a caption, or closes the last one, where the person has done what it says. */
+export function followGuide(view, place) {
+  const { guide } = view;
+  if (!guide.box.hidden && CAPTIONS[guide.at].at(view) === place) advance(view);
 }
 
 /** Closes it for good; whether it was open. */
@@ -77,7 +89,7 @@ export function showGuide(view) {
   next.textContent = isLast ? say("Done") : say("Next");
   const isAbove = Boolean(CAPTIONS[at].isAbove);
   box.classList.toggle("above", isAbove);
-  const [all, within, of, size] = [root, lanes, place, box].map((part) => part.getBoundingClientRect());
+  const [all, within, of, size] = [root, isAbove ? view.top : lanes, place, box].map((part) => part.getBoundingClientRect());
   const { left, top } = placeOf(size, { within, of, isAbove, height: window.innerHeight });
   box.style.left = `${left - all.left}px`;
   box.style.top = `${top - all.top}px`;
@@ -86,14 +98,15 @@ export function showGuide(view) {
 /** @typedef {{left: number, right: number, top: number, bottom: number}} Box */
 
 /**
- * Where a caption lies: right below its place, as far as that is within the lanes and in sight, or right above it.
+ * Where a caption lies: below its place, as far as that is within the lanes and in sight, or above the stage, at its end.
  *
  * @param {{width: number, height: number}} size - of the caption
  * @param {{within: Box, of: Box, isAbove: boolean, height: number}} room
- *   the boxes of the lanes and of the place, and the height of the window
+ *   the boxes of the lanes, or of the stage's first row, and of the place; the height of the window
  */
 export function placeOf(size, { within, of, isAbove, height }) {
+  if (isAbove) return { left: Math.max(within.left, within.right - size.width), top: within.top - GAP - size.height };
   const lowest = Math.min(within.bottom, height - GAP) - size.height;
   const left = Math.max(within.left, Math.min(of.left + GAP, within.right - size.width));
-  return { left, top: isAbove ? of.top - GAP - size.height : Math.max(within.top, Math.min(of.bottom + GAP, lowest)) };
+  return { left, top: Math.max(within.top, Math.min(of.bottom + GAP, lowest)) };
 }

@@ -10,7 +10,7 @@ const FRAME = 12; // what the frame of a block adds to the width
 const EDGES = 10; // of a strip
 const ROW = { overview: [10, 22], block: [12, 24], attention: [14, 26] }; // least and most height
 const VECTOR = { overview: [42, 58], block: [36, 110], attention: [44, 140] }; // least and most width
-const TIGHT = { map: 24, named: 30, vector: { overview: 24, block: 30, attention: 36 } }; // where a lane would be too wide
+const TIGHT = { map: 24, named: 35, vector: { overview: 24, block: 30, attention: 36 } }; // where a lane would be too wide
 const STRETCH = 2; // how much higher than wide a cell of a map may be where maps have no room at their sides
 const MAP = { overview: 34, block: 64, attention: 96 }; // the height of a head's map from which a column is enough
 

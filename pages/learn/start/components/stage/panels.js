@@ -10,6 +10,7 @@ import { drawFollowed } from "./follow.js";
 import { BAND, fitted, tokensWidth } from "./layout.js";
 import { nextToken } from "./prediction.js";
 import { drawStream, jointOf } from "./residual.js";
+import { isStill } from "./travel.js";
 
 export function makeLanes(view) {
   // Draws all lanes again, for other data or another size; pictures are painted by `repaint`.
@@ -52,9 +53,13 @@ function roomOf(view) {
 }
 
 function moreOf(strip) {
-  // A lane that is wider than its room is scrolled: marks at its edges show on which side there is more.
-  const marks = [element("span", "more before", "‹"), element("span", "more after", "›")];
-  for (const mark of marks) mark.setAttribute("aria-hidden", "true");
+  // A lane that is wider than its room is scrolled: buttons at its edges show on which side there is more.
+  const marks = [element("button", "more before", "‹"), element("button", "more after", "›")];
+  marks.forEach((mark, i) => {
+    mark.type = "button";
+    mark.setAttribute("aria-label", i ? say("Scroll right") : say("Scroll left"));
+    mark.addEventListener("click", () => strip.scrollBy({ left: (i ? 0.7 : -0.7) * strip.clientWidth, behavior: isStill() ? "auto" : "smooth" }));
+  });
   strip.showMore = () => {
     marks[0].hidden = strip.scrollLeft < 2;
     marks[1].hidden = strip.scrollWidth - strip.clientWidth - strip.scrollLeft < 2;
@@ -184,6 +189,7 @@ export function repaint(view) {
       item.classList.toggle("next", isNext);
       item.classList.toggle("current", side === header.generating && row === current);
       item.classList.toggle("generated", isGenerating && row >= header.nGiven);
+      item.classList.toggle("forced", isGenerating && row >= header.nGiven && row < header.nGiven + header.nForced);
       item.classList.toggle("pointed", [view.pointed, view.pointed?.key].some((one) => one?.side === side && one.row === row));
     }
   }

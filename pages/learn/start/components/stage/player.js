@@ -3,6 +3,7 @@
 import { element } from "../../../../../headlight/components/kit/elements.js";
 import { makePlayButtons, nameButton, setDisabled, showPlaying } from "../../../../../headlight/components/kit/play_buttons.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
+import { followGuide } from "./guide.js";
 import { repaint } from "./panels.js";
 import { nextToken, nGenerated, showPrediction } from "./prediction.js";
 import { isStill, sweep } from "./travel.js";
@@ -14,7 +15,7 @@ export function makePlayer(view) {
     begin: ["", () => go(view, 0)],
     back: ["", () => go(view, view.at - 1)],
     play: ["", () => toggle(view)],
-    forward: ["", () => forward(view)],
+    forward: ["", () => { forward(view); followGuide(view, view.buttons.forward); }],
   });
   view.place = element("span", "place");
   view.player.prepend(view.place); // before the buttons, which stay where they are

@@ -6,7 +6,7 @@ import { cellAt } from "./layout.js";
 import { nShown, repaint } from "./panels.js";
 import { weightInWords, wordsOf } from "./words.js";
 
-const HINT = say("Point at a cell to see its value. Click a block or a head to zoom in; Escape zooms out.");
+const HINT = say("Point at a cell to see its value. Open a block or a head to zoom in; Escape zooms out.");
 const AWAY = 14; // px, of the tip from the pointer
 
 /** @typedef {{side: string, row: number, key?: {side: string, row: number}}} Pointed */

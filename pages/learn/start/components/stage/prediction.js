@@ -42,8 +42,8 @@ function makeDecoding(view) {
   box.setAttribute("role", "radiogroup");
   box.setAttribute("aria-label", say("How the token is chosen"));
   const choices = [
-    ["greedy", say("Most probable (greedy)"), say("Greedy decoding: always the most probable token, at every temperature.")],
-    ["sampling", say("Drawn (sampling)"), say("Sampling: a token drawn from the distribution with these settings.")],
+    ["greedy", say("Greedy"), say("Greedy decoding: always the most probable token, at every temperature.")],
+    ["sampling", say("Sampling"), say("Sampling: a token drawn from the distribution with these settings.")],
   ];
   const radios = choices.map(([value, title, help]) => {
     const label = element("label", "choice");

@@ -12,7 +12,7 @@ import { say } from "../../../../../headlight/components/kit/say.js";
 import { SharedValue } from "../../../../../headlight/components/kit/shared_value.js";
 import { watchTheme } from "../../../../../headlight/components/kit/theme.js";
 import { makeSources } from "./follow.js";
-import { leaveGuide, makeGuide, showGuide } from "./guide.js";
+import { followGuide, leaveGuide, makeGuide, showGuide } from "./guide.js";
 import { makeLanes, repaint } from "./panels.js";
 import { fillPlayer, makePlayer, pause, pressed } from "./player.js";
 import { makePointing, point } from "./pointing.js";
@@ -170,10 +170,13 @@ function keepFocus(view, draw) {
   const isOurs = active && (lanes.contains(active) || crumbs.contains(active));
   const title = active instanceof HTMLElement ? active.title : "";
   const zoom = active instanceof HTMLElement ? active.dataset.zoom : undefined;
+  const left = view.laidOut; // the level before, which a part of this one leads to after zooming out
   draw();
   if (!isOurs) return;
-  const same = [...lanes.querySelectorAll(".open, .token")].find((item) => item.title === title && item.dataset.zoom === zoom);
-  (same ?? view.roving.stop ?? crumbs.lastElementChild ?? root).focus({ preventScroll: true });
+  const items = [...lanes.querySelectorAll(".open, .token")];
+  const same = items.find((item) => item.title === title && item.dataset.zoom === zoom);
+  const origin = items.find((item) => item.dataset.zoom === left);
+  (same ?? origin ?? view.roving.stop ?? crumbs.lastElementChild ?? root).focus({ preventScroll: true });
 }
 
 function layOut(view) {
@@ -202,6 +205,7 @@ function fillCrumbs(view) {
 
 function zoomTo(view, zoom, from) {
   pause(view);
+  followGuide(view, from);
   point(view, null);
   leaveFor(view, from);
   view.zoom.tell(zoom);
