@@ -21,9 +21,7 @@ Heatmap|KL (nats)|Key|Keys|LayerNorm|Linear|Logits|Loss|Memory (M)|MiB|Min-p|Nam
 Operation|Overfitting|Padding|Pause|Position|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|ReLU|Resample
 Sampling|Score: {query} → {key}, {head}|Scores.|Seed|Segment|Server|SiLU|Snapshot|Softmax|Start|Sweep|Text
 Token|Tokenizer|Top-k|Tour|Training|Values|bfloat16|diagonal|final|float32|nats|normal|one-hot|{n:,.1f} GiB
-{n:.0f} MiB|{n:.2f} nats|{n} KiB|{number} nats""".replace(
-        "\n", "|"
-    ).split("|")
+{n:.0f} MiB|{n:.2f} nats|{n} KiB|{number} nats""".replace("\n", "|").split("|")
 )
 
 

@@ -54,7 +54,7 @@ function roomOf(view) {
 
 function moreOf(strip) {
   // A lane that is wider than its room is scrolled: buttons at its edges show on which side there is more.
-  const marks = [element("button", "more before", "‹"), element("button", "more after", "›")];
+  const marks = [element("button", "more before"), element("button", "more after")];
   marks.forEach((mark, i) => {
     mark.type = "button";
     mark.setAttribute("aria-label", i ? say("Scroll right") : say("Scroll left"));
