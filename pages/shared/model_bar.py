@@ -230,7 +230,9 @@ def _vocabulary(card: ModelCard) -> None:
             if not (words := vocabulary_of(tokenizer)):
                 prose.small(say("Any text can be written: rare words are split into several tokens."))
                 return
-            prose.small(say("The vocabulary has only these {n:,} words and characters:", n=len(words)))
+            n_special = tokenizer.vocab_size - len(words)
+            about = mark("The vocabulary has only these {n:,} words and characters, and {n_special:,} special tokens:")
+            prose.small(say(about, n=len(words), n_special=n_special))
             if card.config.has_encoder and card.config.has_decoder and tokenizer.target is tokenizer:
                 prose.small(say("Source and target share this vocabulary."))
             with st.container(height=260):

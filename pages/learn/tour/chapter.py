@@ -111,7 +111,7 @@ def show(lesson: Lesson | BrokenLesson, *, place: int, all_lessons: Sequence[Les
 
 def _heading(lesson: Lesson | BrokenLesson) -> None:
     section = getattr(lesson, "section", "")
-    above = [lesson.group, say("section {section}", section=section) if section else ""]
+    above = [lesson.group, f"§ {section}" if section else ""]
     kicker = " · ".join(part for part in above if part)
     prose.html("<p class='hl-tour-kicker'>{}</p><h2 class='hl-tour-title'>{}</h2>", kicker, lesson.title)
 

@@ -70,9 +70,7 @@ def saved(lesson: Lesson, rows: Sequence[Any], evidence: Evidence, figures: dict
     """
     with speaking(reader):
         plots: dict[str, Figure] = {}
-        above = " · ".join(
-            filter(None, (lesson.group, lesson.section and say("section {section}", section=lesson.section)))
-        )
+        above = " · ".join(filter(None, (lesson.group, lesson.section and f"§ {lesson.section}")))
         order = lesson.questions
         main = prose.markup(
             "<main><p class='hl-tour-kicker'>{}</p><h1>{}</h1>{}</main>",

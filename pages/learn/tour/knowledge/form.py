@@ -15,7 +15,7 @@ from pages.learn.tour.question import ask_number
 from pages.shared import prose
 from transformer_core.errors import mark
 
-TITLES = {"before": mark("Before: test your knowledge"), "after": mark("After: test your knowledge")}
+TITLES = {"before": mark("Knowledge test, before"), "after": mark("Knowledge test, after")}
 OPTIONAL = mark("Optional: twelve questions before and after the Tour, with other numbers.")
 DONE, TO_DO = ":material/check_circle:", ":material/quiz:"
 LEAD = {

@@ -88,7 +88,12 @@ function rowInWords({ header, strips, at }, current) {
 function inWords(view, { side, row }) {
   const { header, at, pointed } = view;
   const { sides, flow, nextLabels, isFilling } = header;
-  const named = flow.sides[side].sources[row].map(([of, place, share]) => say("“{label}” {share}", { label: sides[of].labels[place], share: probability(share) }));
+  const largest = flow.sides[side].sources[row].map(([of, place, share]) => ({ of, label: sides[of].labels[place], share: probability(share) }));
+  const named = largest.map(({ of, ...one }) => {
+    const isOnBoth = largest.some((other) => other.label === one.label && other.of !== of);
+    if (!isOnBoth) return say("“{label}” {share}", one);
+    return of === "source" ? say("“{label}” (source) {share}", one) : say("“{label}” (target) {share}", one);
+  });
   const others = 1 - flow.sides[side].sources[row].reduce((sum, [, , share]) => sum + share, 0);
   const sources = [...named, ...(others >= 0.01 ? [say("all others {share}", { share: probability(others) })] : [])].join(", ");
   if (pointed) return say("State of “{label}” ← {sources}", { label: sides[side].labels[row], sources });
