@@ -46,8 +46,9 @@ def on(device: str) -> Iterator[None]:
             raise
         name, other = name_of(device), Message("choose the {device}", device=name_of(CPU))
         if not is_full:
+            reason = (str(error) or type(error).__name__).splitlines()[0]
             raise DeviceError(
-                "the {name} failed ({error:.150}); {other}", name=name, error=str(error).splitlines()[0], other=other
+                "the {name} failed ({error:.150}); {other}", name=name, error=reason, other=other
             ) from error
         ways_out = [
             Message("choose bfloat16, which uses half the memory"),

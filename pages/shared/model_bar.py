@@ -230,11 +230,12 @@ def _vocabulary(card: ModelCard) -> None:
             if not (words := vocabulary_of(tokenizer)):
                 prose.small(say("Any text can be written: rare words are split into several tokens."))
                 return
-            n_special = tokenizer.vocab_size - len(words)
-            about = mark("The vocabulary has only these {n:,} words and characters, and {n_special:,} special tokens:")
-            prose.small(say(about, n=len(words), n_special=n_special))
+            about = mark("The vocabulary has {n:,} words and characters, listed here, and {special:,} special tokens.")
+            prose.small(say(about, n=len(words), special=tokenizer.vocab_size - len(words)))
             if card.config.has_encoder and card.config.has_decoder and tokenizer.target is tokenizer:
                 prose.small(say("Source and target share this vocabulary."))
+            elif tokenizer.target is not tokenizer:
+                prose.small(say("This is the source vocabulary; the target has its own."))
             with st.container(height=260):
                 prose.small(" ".join(map(isolate, words[:MOST_WORDS])))
             if len(words) > MOST_WORDS:

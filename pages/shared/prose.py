@@ -1,7 +1,8 @@
 """The text on pages: headings, remarks and hints. Words are shown literally, even if users wrote them.
 
-No other module of the pages draws HTML or Markdown itself. The templates of `html`, `markup` and `each` are literals,
-with {} for each value, as in `str.format`; a value that is no `Markup` is escaped.
+No other module of the pages draws HTML or Markdown itself, but for `markup`, which draws what this one makes. The
+templates of `html`, `markup` and `each` are literals, with {} for each value, as in `str.format`; a value that is no
+`Markup` is escaped.
 """
 
 import re
@@ -95,7 +96,7 @@ def markup(template: str, *values: object) -> Markup:
 
 
 def of_markdown(words: str) -> Markup:
-    """Convert Markdown with TeX formulas to HTML with MathML, for pages outside of the app; HTML in it is escaped."""
+    """Convert Markdown with TeX formulas to HTML with MathML, which `st.html` cannot draw; HTML in it is escaped."""
     from latex2mathml.converter import convert
     from markdown_it import MarkdownIt
 

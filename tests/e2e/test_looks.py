@@ -186,9 +186,9 @@ def in_words(seen: Seen) -> str:
 
 @pytest.mark.parametrize("address", pages())
 def test_every_state_of_a_page(address: str, new_page: Callable[..., Page], request: pytest.FixtureRequest):
-    """All of them where tests are full; else every third one."""
+    """All of them where tests are full; else every fourth one."""
     is_full = request.config.getoption("full")
-    states = STATES.get(address, [])[:: 1 if is_full else 3]
+    states = STATES.get(address, [])[:: 1 if is_full else 4]
     page = with_axe(new_page(viewport=PROJECTOR, color_scheme="dark"))
     seen: Seen = {}
     for state in (FORMS.get(address, ""), *states):

@@ -77,7 +77,7 @@ function drawPage(whole, templates, height) {
     figure.layout.template = templates[isDark.matches ? "dark" : "light"];
     const lines = legendOf(figure).map(({ name, labels }) => {
       const line = document.createElement("p");
-      line.textContent = `${plain(name)}: ${labels.map(plain).join(" · ")}`;
+      line.textContent = `${name ? `${plain(name)}: ` : ""}${labels.map(plain).join(" · ")}`;
       return line;
     });
     document.getElementById("legend")?.replaceChildren(...lines);

@@ -34,8 +34,8 @@ LOOK = mark(
     "to highlight its inputs and outputs."
 )
 DROPOUT = mark(
-    "Dropout is not drawn: in training it follows each sub-layer’s output, before the residual sum, as well as the "
-    "embeddings and the attention patterns."
+    "Dropout is not drawn: in training it is applied to the embeddings, the attention weights, and each sub-layer’s "
+    "output before the residual addition."
 )
 MISSED = mark("This model has no block “{name}”; another one is shown.")
 CUT = mark("This text is long: only its first {n} tokens are captured.")

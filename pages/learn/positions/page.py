@@ -23,6 +23,7 @@ DRAWN_BY = {
     "bias": bias.show,
     "model": model.show,
 }
+OF_TEXT = ("dials", "model")  # parts that read the text of the bar, which is hidden for the others
 
 
 @ticking.fragment
@@ -40,7 +41,8 @@ def positions() -> None:
         elif data.lacks_table and data.part in view_fields.PARTS_OF["learned"]:
             _lacks(data)
         else:
-            DRAWN_BY[data.part](data)
+            with st.container(key="hl-positions-of-text" if data.part in OF_TEXT else "hl-positions-without-text"):
+                DRAWN_BY[data.part](data)
             has_numbers = True
     except HeadlightError as error:
         prose.note(prose.sentence(error))

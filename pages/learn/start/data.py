@@ -198,6 +198,15 @@ class StageData:
         return [float(value) for value in entropy(probabilities.astype(np.float64))]
 
     @property
+    def less_probable(self) -> list[int]:
+        """The steps whose next token is not the most probable one: it was chosen by a person, or sampled."""
+        return [
+            step
+            for step, log_probs in (self.log_probs.items() if self.is_finite else ())
+            if self.text.next_tokens[step] not in (None, int(log_probs.argmax()))
+        ]
+
+    @property
     def mean_probability(self) -> float:
         """The geometric mean probability, in [0, 1], of all next tokens; nan if there is none."""
         chosen = [

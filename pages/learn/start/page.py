@@ -40,15 +40,15 @@ BLANK = mark(
 LOOK_FOR = {
     "overview": mark(
         "press Play and follow one row: it is one token. Attention is the only step that moves information "
-        "between rows; everything else works on each row alone. Click a block to zoom in."
+        "between rows; everything else works on each row alone. Open a block to zoom in."
     ),
     "block": mark(
-        "each sub-layer reads the residual stream, and its output is added to it. Click the heads to see queries, "
+        "each sub-layer reads the residual stream, and its output is added to it. Open the heads to see queries, "
         "keys and values."
     ),
     "attention": mark(
         "each head compares its own queries with its own keys; the softmax of the scores is its pattern, and z is the "
-        "sum of the values, weighted by the pattern. Click a head to follow it step by step."
+        "sum of the values, weighted by the pattern. Open a head to follow it step by step."
     ),
 }
 ENDED = mark("The model ended the text here (end-of-sequence token).")

@@ -8,7 +8,10 @@ import re
 import streamlit as st
 
 COOKIE = "headlight-seen"
-_SEEN, _OPEN = "seen-pages", "open-page"  # keys of the session: the pages before the one that is open, and that one
+_SEEN, _OPEN = (
+    "seen-pages",
+    "open-page",
+)  # keys of the session: the pages whose purpose is known, and the one that is open
 _A_YEAR = 365 * 24 * 3600  # s
 
 

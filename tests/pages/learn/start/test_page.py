@@ -159,6 +159,9 @@ def test_generated_tokens_settings_and_step_come_from_the_address(open_app: Open
     app = open_start(open_app, tokens="6.11", step="1", temperature="0.7", top_k="5", seed="3")
     header, *_ = sent(app)
     assert header["sides"]["target"]["ids"][:3] == [1, 6, 11]
+    greedy = [distribution["rows"][0]["token"] for distribution in header["distributions"]]
+    differ = [step for step, token in enumerate(header["sides"]["target"]["ids"][1:]) if token != greedy[step]]
+    assert header["lessProbable"] == differ and {0, 1} <= set(differ)  # chosen, and later ones drawn
     assert header["sampling"]["value"] == {"temperature": 0.7, "top_k": 5, "top_p": 1.0, "min_p": 0.0}
     assert url_of(app) == {"tokens": "6.11", "step": "1", "temperature": "0.7", "top_k": "5", "seed": "3"}
 

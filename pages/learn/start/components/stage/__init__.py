@@ -86,7 +86,7 @@ def stage(data: StageData, *, ended: str, reason: str, on_token: Callable[[], No
         },
         "generating": "source" if text.architecture == "encoder_only" else "target",
         "nGiven": text.n_given,
-        "nForced": len(data.forced),
+        "lessProbable": data.less_probable if zoom.level == "overview" else [],
         "rows": [*text.rows],
         "nextLabels": [isolate(one) for one in text.next_labels],
         "hasEnded": text.has_ended,

@@ -16,7 +16,6 @@ const GAP = 4; // between a panel and the ends of its lines
 
 export function makeSources(view) {
   view.sources = element("p", "sources");
-  view.sources.setAttribute("aria-live", "polite");
   view.sources.title = say(
     "Shares of the tokens in this state: norm-weighted attention, followed through all blocks. A curve is what one head passes on; a share can also be the sum of many thin ones, which are not drawn. This shows what is read; to measure what matters, ablate a head.",
   );
@@ -47,7 +46,7 @@ export function drawFollowed(view, nShown) {
   const { flow } = header;
   const current = currentOf(view);
   const token = view.pointed ?? current;
-  const words = [flow && view.pointed ? "" : rowInWords(view, current), flow && token ? inWords(view, token) : ""];
+  const words = [flow && view.pointed ? "" : rowInWords(view, current), flow && token ? sourcesInWords(view, token) : ""];
   const how = flow && token ? [" ", element("span", "how", say("by norm-weighted attention through all blocks"))] : [];
   sources.replaceChildren(words.filter(Boolean).join(": "), ...how);
   if (!flow || !token) return;
@@ -81,11 +80,12 @@ function rowInWords({ header, strips, at }, current) {
   if (header.isFilling) return say("The row of the blank predicts the token that fills it");
   const label = header.sides[current.side].labels[current.row];
   const words = { label, next: header.nextLabels[at] };
+  if (header.lessProbable.includes(at)) return say("The row of “{label}” predicts the token after it; generated here", words);
   if (header.flow || !words.next) return say("The row of “{label}” predicts the token after it", words);
-  return say("The row of “{label}” predicts the token after it: “{next}”", words);
+  return say("The row of “{label}” predicts the token after it (here “{next}”)", words);
 }
 
-function inWords(view, { side, row }) {
+function sourcesInWords(view, { side, row }) {
   const { header, at, pointed } = view;
   const { sides, flow, nextLabels, isFilling } = header;
   const largest = flow.sides[side].sources[row].map(([of, place, share]) => ({ of, label: sides[of].labels[place], share: probability(share) }));

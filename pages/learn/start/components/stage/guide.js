@@ -11,7 +11,7 @@ const CAPTIONS = [
   {
     at: ({ sources }) => sources,
     isAbove: true, // the tokens, the curves and the heads stay free
-    words: say("This line names the tokens that most of the prediction comes from; the curves show the largest shares that single heads pass on. Choose another token at the left."),
+    words: say("This line names the tokens that contribute most to the prediction; the curves show the largest shares that single heads pass on. Select another token on the left."),
   },
   {
     at: ({ buttons }) => buttons.forward,
@@ -20,7 +20,7 @@ const CAPTIONS = [
   },
   {
     at: ({ lanes }) => lanes.querySelector(".lane:last-of-type .block-title"), // in sight where a lane is scrolled
-    words: say("Each block has attention and a feed-forward network. Open this one by its name; the path above leads back."),
+    words: say("Each block has attention and a feed-forward network. Select its name to zoom in; use the breadcrumbs above to go back."),
   },
 ];
 const WORDS_OF_BLANKS = say("This button fills the most certain blank. Try it, and see how the curves change.");

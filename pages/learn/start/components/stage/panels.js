@@ -61,8 +61,12 @@ function moreOf(strip) {
     mark.addEventListener("click", () => strip.scrollBy({ left: (i ? 0.7 : -0.7) * strip.clientWidth, behavior: isStill() ? "auto" : "smooth" }));
   });
   strip.showMore = () => {
-    marks[0].hidden = strip.scrollLeft < 2;
-    marks[1].hidden = strip.scrollWidth - strip.clientWidth - strip.scrollLeft < 2;
+    const isThere = [strip.scrollLeft >= 2, strip.scrollWidth - strip.clientWidth - strip.scrollLeft >= 2];
+    marks.forEach((mark, i) => {
+      const hadFocus = !isThere[i] && mark.matches(":focus");
+      mark.hidden = !isThere[i];
+      if (hadFocus) marks[1 - i].focus();
+    });
   };
   strip.addEventListener("scroll", strip.showMore);
   return marks;
@@ -94,7 +98,8 @@ function fillStrip(view, strip, lane, sizes) {
 }
 
 function tokensOf(view, side) {
-  const { labels, ids } = view.header.sides[side];
+  const { sides, generating, lessProbable, nGiven } = view.header;
+  const { labels, ids } = sides[side];
   const list = element("ol", "tokens");
   list.setAttribute("aria-label", say("Tokens and their ids"));
   labels.forEach((label, i) => {
@@ -102,7 +107,10 @@ function tokensOf(view, side) {
     item.tabIndex = -1;
     item.dataset.row = String(i);
     const name = element("bdi", "label", label);
-    item.title = say("token {i}: “{label}”, id {id}", { i, label, id: ids[i] });
+    const of = { i, label, id: ids[i] };
+    const isLess = side === generating && lessProbable.includes(i - nGiven);
+    item.classList.toggle("less-probable", isLess);
+    item.title = isLess ? say("token {i}: “{label}”, id {id}, not the most probable one", of) : say("token {i}: “{label}”, id {id}", of);
     item.append(name, element("span", "id", String(ids[i])));
     list.append(item);
   });
@@ -189,7 +197,6 @@ export function repaint(view) {
       item.classList.toggle("next", isNext);
       item.classList.toggle("current", side === header.generating && row === current);
       item.classList.toggle("generated", isGenerating && row >= header.nGiven);
-      item.classList.toggle("forced", isGenerating && row >= header.nGiven && row < header.nGiven + header.nForced);
       item.classList.toggle("pointed", [view.pointed, view.pointed?.key].some((one) => one?.side === side && one.row === row));
     }
   }

@@ -15,7 +15,7 @@ export function makePlayer(view) {
     begin: ["", () => go(view, 0)],
     back: ["", () => go(view, view.at - 1)],
     play: ["", () => toggle(view)],
-    forward: ["", () => { forward(view); followGuide(view, view.buttons.forward); }],
+    forward: ["", () => forward(view)],
   });
   view.place = element("span", "place");
   view.player.prepend(view.place); // before the buttons, which stay where they are
@@ -81,11 +81,13 @@ function forward(view) {
   if (isOver(view)) return pause(view);
   const token = nextToken(view);
   if (isLast(view) || header.isFilling) {
-    if (token !== null) view.send("token", { token, step: nGenerated(view) });
-    return undefined;
+    if (token === null) return undefined;
+    view.send("token", { token, step: nGenerated(view) });
+  } else {
+    sweep(view);
+    goTo(view, view.at + 1);
   }
-  sweep(view);
-  goTo(view, view.at + 1);
+  followGuide(view, view.buttons.forward);
   return undefined;
 }
 

@@ -1,7 +1,9 @@
 // Describes the part of the stage under the pointer: below the stage, and a weight beside the pointer, too.
 
+import { announce } from "../../../../../headlight/components/kit/announce.js";
 import { element } from "../../../../../headlight/components/kit/elements.js";
 import { say } from "../../../../../headlight/components/kit/say.js";
+import { followGuide } from "./guide.js";
 import { cellAt } from "./layout.js";
 import { nShown, repaint } from "./panels.js";
 import { weightInWords, wordsOf } from "./words.js";
@@ -19,9 +21,15 @@ export function makePointing(view) {
   view.tip.setAttribute("aria-hidden", "true");
   view.lanes.addEventListener("pointermove", (event) => point(view, event));
   view.lanes.addEventListener("pointerleave", () => point(view, null));
-  view.lanes.addEventListener("focusin", (event) => event.target.matches(".token") && point(view, event)); // a tap, too
-  view.lanes.addEventListener("focusout", () => point(view, null));
+  for (const kind of ["focusin", "click"]) view.lanes.addEventListener(kind, (event) => event.target.closest(".token") && select(view, event)); // a tap, too
+  view.lanes.addEventListener("focusout", ({ relatedTarget }) => relatedTarget?.matches(".token") || point(view, null));
   return [view.says, view.tip];
+}
+
+function select(view, event) {
+  point(view, event);
+  announce(view.sources.textContent);
+  followGuide(view, view.sources);
 }
 
 /** Marks what an event points at, or nothing, and describes it. */
@@ -48,7 +56,7 @@ export function point(view, event) {
     pointed = { side: strip.side, row: Number(item.dataset.row) };
     words = item.title;
   }
-  view.isHeld = event?.type === "focusin" && Boolean(pointed);
+  view.isHeld = ["focusin", "click"].includes(event?.type) && Boolean(pointed);
   view.says.textContent = words;
   showTip(view.tip, tip, event);
   if (isSame(pointed, view.pointed)) return;

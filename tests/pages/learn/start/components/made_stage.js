@@ -84,7 +84,7 @@ export function data({ level = "overview", step = 1, revision = 0, temperature =
     sampling: { revision, value: { temperature, top_k: 0, top_p: 1, min_p: 0 } },
     ...{ decoding: { revision, value: decoding }, architecture: "encoder-decoder", headHues: ["#4040c0", "#c06010"], opening: { step: 1, reason: "It is least certain here." } },
     ...{ level, crumbs: CRUMBS[level].map((zoom) => ({ zoom, title: zoom || "Overview" })), lanes, sides: SIDES },
-    ...{ generating: isFilling ? "source" : "target", nGiven: isFilling ? 3 : 1, nForced: 0, rows: isFilling ? [1] : [0, 1, 2, 3] },
+    ...{ generating: isFilling ? "source" : "target", nGiven: isFilling ? 3 : 1, lessProbable: [], rows: isFilling ? [1] : [0, 1, 2, 3] },
     ...{ nextLabels: isFilling ? ["t0"] : ["le", "chat", ".", "<eos>"], hasEnded: !isFilling, isFilling, nFilled: 0, ended: "The end." },
     ...{ distributions: distributions.map((one) => ({ ...one, scores: undefined })), nTokens: level === "overview" ? N_TOKENS : 0 },
     flow: level === "overview" && lanes.length === 2 ? structuredClone(FLOW) : null,

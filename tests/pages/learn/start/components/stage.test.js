@@ -163,13 +163,17 @@ test("the row of the prediction is followed to the tokens that it comes from, an
     ["decoder.0", "Zoom in: Attention, head 1"],
   ]);
   assert.deepEqual(marked(stage), ["the", "cat", "chat"]);
+  const less = stageOf({ step: 2, lessProbable: [2] });
+  assert.match(less.find(".sources").textContent, /predicts the token after it; generated here: “\.” ←/);
+  assert.deepEqual(less.findAll(".less-probable .label").map(({ textContent }) => textContent), ["."]);
+  less.leave();
   stage.find(".back").click(); // nothing reaches that row
   assert.deepEqual([followed(stage, "into"), followed(stage, "thread"), marked(stage)], [0, 1, []]);
 });
 
 test("each zoom level says what the followed row predicts, where it is in sight", () => {
   const words = (how) => stageOf({ step: 1, ...how }).find(".sources").textContent;
-  const expected = "The row of “le” predicts the token after it: “chat”";
+  const expected = "The row of “le” predicts the token after it (here “chat”)";
   assert.deepEqual([words({ level: "block" }), words({ level: "attention" })], [expected, expected]);
   assert.equal(words({ level: "block", lanes: overview("encoder") }), "");
   assert.match(words({ lanes: overview("encoder"), isFilling: true, step: 0 }), /^The row of the blank predicts the token that fills it/);
@@ -340,12 +344,12 @@ test("a guided minute has three captions, ends at the Tour, and does not come up
   localStorage.removeItem(KEPT);
   const stage = stageOf();
   const next = () => stage.find(".guide .next").click();
-  assert.match(caption(stage), /tokens that most of the prediction comes from/);
+  assert.match(caption(stage), /tokens that contribute most/);
   assert.ok(stage.find(".sources").matches(".guided") && stage.find(".guide .tour").hidden);
-  next();
+  stage.findAll(".token")[1].focus(); // what it asks for
   assert.match(caption(stage), /generates the next token/);
   stage.find(".forward").click(); // what it asks for
-  assert.match(caption(stage), /by its name/);
+  assert.match(caption(stage), /its name to zoom in/);
   assert.equal(stage.find(".guide .tour").hidden, false);
   assert.equal(stage.find(".guided").dataset.zoom, "decoder.0");
   stage.find(".guide .next").focus();
