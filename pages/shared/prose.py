@@ -7,6 +7,7 @@ templates of `html`, `markup` and `each` are literals, with {} for each value, a
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import streamlit as st
@@ -95,6 +96,7 @@ def markup(template: str, *values: object) -> Markup:
     return Markup(template).format(*values)
 
 
+@lru_cache(maxsize=256)  # the glossary converts all its formulas in every rerun
 def of_markdown(words: str) -> Markup:
     """Convert Markdown with TeX formulas to HTML with MathML, which `st.html` cannot draw; HTML in it is escaped."""
     from latex2mathml.converter import convert

@@ -47,6 +47,7 @@ def test_a_device_that_is_not_there_is_a_calm_sentence(open_app: OpenApp):
     ("error", "device", "sentence"),
     [
         (RuntimeError("CUDA error: device-side assert\ntriggered"), "cuda:0", "GPU failed .CUDA error.*choose the CPU"),
+        (RuntimeError(), "cuda:0", "GPU failed .RuntimeError.; choose the CPU"),
         (RuntimeError("CUDA out of memory. Tried to"), "cuda:0", "GPU has too little memory.*, or choose the CPU"),
         (MemoryError(), "cpu", "CPU has too little memory for this; choose bfloat16.*smaller model$"),
     ],

@@ -32,7 +32,17 @@ def positions() -> None:
     card = state.card()
     data = PositionsData.current(card)
     controls.show(data)
-    has_numbers = False
+    with st.container(key=None if data.part in OF_TEXT else "hl-positions-without-text"):
+        has_numbers = _is_drawn(data)
+    if data.part != "retrain":
+        controls.show_about(data)
+    if has_numbers:
+        code_expander.code(lambda: lines_of(data))
+    state.publish()
+
+
+def _is_drawn(data: PositionsData) -> bool:
+    """Draw the chosen part, and return whether it shows numbers that the code prints, too."""
     try:
         if data.part == "retrain":
             from pages.learn.positions import retrain
@@ -41,16 +51,11 @@ def positions() -> None:
         elif data.lacks_table and data.part in view_fields.PARTS_OF["learned"]:
             _lacks(data)
         else:
-            with st.container(key="hl-positions-of-text" if data.part in OF_TEXT else "hl-positions-without-text"):
-                DRAWN_BY[data.part](data)
-            has_numbers = True
+            DRAWN_BY[data.part](data)
+            return True
     except HeadlightError as error:
         prose.note(prose.sentence(error))
-    if data.part != "retrain":
-        controls.show_about(data)
-    if has_numbers:
-        code_expander.code(lambda: lines_of(data))
-    state.publish()
+    return False
 
 
 def _lacks(data: PositionsData) -> None:

@@ -8,10 +8,8 @@ import re
 import streamlit as st
 
 COOKIE = "headlight-seen"
-_SEEN, _OPEN = (
-    "seen-pages",
-    "open-page",
-)  # keys of the session: the pages whose purpose is known, and the one that is open
+_SEEN = "seen-pages"  # key of the session: the pages whose purpose is known
+_OPEN = "open-page"  # key of the session: the page that is open
 _A_YEAR = 365 * 24 * 3600  # s
 
 

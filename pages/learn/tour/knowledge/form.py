@@ -15,7 +15,7 @@ from pages.learn.tour.question import ask_number
 from pages.shared import prose
 from transformer_core.errors import mark
 
-TITLES = {"before": mark("Knowledge test, before"), "after": mark("Knowledge test, after")}
+TITLES = {"before": mark("Knowledge test before the Tour"), "after": mark("Knowledge test after the Tour")}
 OPTIONAL = mark("Optional: twelve questions before and after the Tour, with other numbers.")
 DONE, TO_DO = ":material/check_circle:", ":material/quiz:"
 LEAD = {

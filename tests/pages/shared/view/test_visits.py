@@ -39,6 +39,12 @@ def test_the_first_visit_opens_it_and_leaving_folds_it(open_app: OpenApp, browse
     assert not is_open(app) and not remembered(app)
 
 
+def test_it_is_folded_where_somebody_presents_the_page(open_app: OpenApp, browser_that_was_here: dict[str, str]):
+    browser_that_was_here.clear()
+    app = open_app("heads", model="en-fr", presenter="on")
+    assert not is_open(app) and not remembered(app)
+
+
 def test_another_session_knows_what_was_seen_and_begins_at_the_page_start(
     open_app: OpenApp, browser_that_was_here: dict[str, str]
 ):
