@@ -12,6 +12,7 @@ from torch import nn
 import transformer_core as tc
 from tests.model.building import odd_config, shaken
 from transformer_core.model.attention import MultiHeadAttention, attention_scores
+from transformer_core.model.masks import AttentionMask
 from transformer_core.model.rotary import RotaryPositions
 
 
@@ -66,6 +67,23 @@ def test_what_is_not_finite_is_seen_by_both_ways_alike(part: str):
         with tc.capture(attention, "*"):
             written_out = attention(x, x, hidden)
         torch.testing.assert_close(attention(x, x, hidden), written_out, equal_nan=True)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e38, 1.0])
+@torch.no_grad()
+def test_a_pattern_alone_is_that_beside_its_scores(value: float):
+    """With a rule as the mask, the last of three texts all padding, and a key that later queries alone may see."""
+    attention, x = shaken(MultiHeadAttention(odd_config())), torch.randn(3, 20, 48)
+    is_real = torch.arange(20) < torch.tensor([[20], [16], [0]])
+    mask = AttentionMask(n_queries=20, n_keys=20, device=x.device, is_causal=True, is_real=is_real)
+    with tc.intervene(attention, {"hook_k": lambda k, _: k.index_fill(2, torch.tensor(15), value)}):
+        with tc.capture(attention, "hook_pattern") as alone:
+            z = attention(x, x, mask)
+        with tc.capture(attention, "hook_pattern", "hook_attn_scores") as both:
+            torch.testing.assert_close(attention(x, x, mask), z, equal_nan=True)
+    torch.testing.assert_close(alone["hook_pattern"], both["hook_pattern"], equal_nan=True)
+    assert torch.equal(both["hook_attn_scores"] == -math.inf, ~mask.write_out().expand(3, 3, 20, 20))
+    assert alone["hook_pattern"][:2, :, :15].isfinite().all() and not alone["hook_pattern"][2].any()
 
 
 def test_dropout_on_the_pattern_falls_after_the_pattern_is_seen():

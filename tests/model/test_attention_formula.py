@@ -88,6 +88,24 @@ def test_rows_of_nothing_are_zero_and_rows_of_nan_stay_nan(n_keys: int, dtype: t
     assert torch.equal(attention_pattern(broken)[:, :, 4], zero_row.expand(1, 2, -1))
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("n_keys", [1, 7, 64, 1023])
+def test_a_pattern_may_overwrite_its_scores(n_keys: int, dtype: torch.dtype):
+    """That softmax reads a row before it writes it is how torch does it, not what its documentation promises."""
+    scores = torch.randn(2, 3, 257, n_keys, dtype=dtype)
+    for broken in (
+        scores,
+        scores.index_fill(2, torch.tensor([1, 40]), -math.inf),
+        scores.index_fill(2, torch.tensor(3), math.nan),
+    ):
+        overwritten = broken.clone()
+        pattern = attention_pattern(overwritten, again=broken.clone)
+        torch.testing.assert_close(pattern, attention_pattern(broken), rtol=0, atol=0, equal_nan=True)
+        assert (pattern.data_ptr() == overwritten.data_ptr()) == (broken is scores)
+    scores.requires_grad_()
+    assert attention_pattern(scores, again=scores.clone).requires_grad
+
+
 def test_scores_by_hand():
     """q . k is 3 * 1 + 4 * 2 = 11 and 3 * 5 + 4 * 0 = 15, over sqrt(2)."""
     q, k = torch.tensor([[[[3.0, 4.0]]]]), torch.tensor([[[[1.0, 2.0], [5.0, 0.0]]]])

@@ -161,9 +161,9 @@ def capture(
     """
     wanted = wanted or (sites("pattern"),)
     activations: ByName[Any] = LazyActivations(every=every) if lazy else Activations(every=every)
-    chosen, sources = matching(named_hook_points(model), wanted), named_lazy_points(model)
+    sources = named_lazy_points(model) if lazy else {}
     handlers: dict[HookPoint, Handler] = {}
-    for name, point in chosen.items():
+    for name, point in matching(named_hook_points(model), wanted).items():
         module, _, stem = name.rpartition("hook_")
         if lazy and stem == "pattern":
             handlers[sources[f"{module}pattern_inputs"]] = _keeping_lazily(activations, name, detach)

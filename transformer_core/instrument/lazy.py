@@ -6,6 +6,7 @@ itself, n x n per head, is computed for a chunk of queries at a time, and only t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float
@@ -17,15 +18,15 @@ from transformer_core.model.attention import PatternInputs, attention_pattern, a
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 
-_CHUNK_BYTES = 4 << 20  # of scores computed at a time; with the softmax, about five times as much is in use
-_FLAT_ROWS = 64  # of one head: with fewer rows at a time, its products take longer
+_CHUNK_BYTES = 8 << 20  # of scores computed at a time
+_FLAT_ROWS = 128  # of one head: with fewer rows at a time, its products take longer
 
 
 class LazyPattern:
     """A pattern [batch, head, query, key], as a forward pass used it, including edits of it or of its mask.
 
-    Computing any part takes about 25 MiB besides the result; more only if one row of all requested heads is larger
-    than 4 MiB. All parts equal those of the full pattern, up to rounding. If another handler read or edited the scores
+    Computing any part takes about 30 MiB besides the result; more only if one row of all requested heads is larger
+    than 8 MiB. All parts equal those of the full pattern, up to rounding. If another handler read or edited the scores
     or the pattern in the same forward pass, the pattern has already been computed, and is kept.
     """
 
@@ -37,7 +38,8 @@ class LazyPattern:
             is_part = x.untyped_storage().nbytes() > x.numel() * x.element_size()  # of a cache that will be overwritten
             return x.clone() if is_part else x
 
-        self._mask, self._scale, self._cap = source.mask, source.scale, source.cap
+        mask = replace(source.mask) if isinstance(source.mask, AttentionMask) else source.mask  # without its matrix
+        self._mask, self._scale, self._cap = mask, source.scale, source.cap
         self._written: Tensor | None = None
         self._q: Tensor | None = None
         self._k: Tensor | None = None
@@ -199,11 +201,19 @@ class LazyPattern:
             if isinstance(self._mask, AttentionMask):
                 keys, n_open = self._mask.within_reach(rows), self._mask.n_open(rows)
             bias = None if self._bias is None else self._bias.window(chosen, rows, keys).to(q.dtype)
-            scores = attention_scores(q[:, :, rows], k[:, :, keys], bias=bias, scale=self._scale, cap=self._cap)
+            # a mask of the first keys, which all of these queries may attend to, takes time
             allowed = self._allowed(batch, heads, rows, slice(keys.start + n_open, keys.stop))
-            if allowed is not None:  # a mask of the first keys, which all of these queries may attend to, takes time
-                scores[..., n_open:].masked_fill_(~allowed, -torch.inf)
-            yield rows, keys, attention_pattern(scores)[0]
+            scores = partial(self._scores, q[:, :, rows], k[:, :, keys], bias, allowed, n_open)
+            yield rows, keys, attention_pattern(scores(), again=scores)[0]
+
+    def _scores(
+        self, q: Tensor, k: Tensor, bias: Tensor | None, allowed: Tensor | None, n_open: int
+    ) -> Float[Tensor, "1 head query key"]:
+        """Return scores with the mask `allowed` of all keys but the first `n_open`."""
+        scores = attention_scores(q, k, bias=bias, scale=self._scale, cap=self._cap)
+        if allowed is not None:
+            scores[..., n_open:].masked_fill_(~allowed, -torch.inf)
+        return scores
 
     def _allowed(
         self, batch: int, heads: Sequence[int], queries: slice, keys: slice

@@ -5,7 +5,9 @@ torch's fused kernel, in `sdpa.py`. Both give the same numbers, even where some 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -14,6 +16,7 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint, LazyPatternPoint, has_hooks
 from transformer_core.model.distance_bias import PositionBias
+from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm, build_qk_norm
 from transformer_core.model.rotary import Rotation
 from transformer_core.model.sdpa import (
@@ -70,12 +73,21 @@ def soft_cap(x: Float[Tensor, "*axes"], cap: float) -> Float[Tensor, "*axes"]:
 
 def attention_pattern(
     attn_scores: Float[Tensor, "batch head query key"],
+    *,
+    again: Callable[[], Float[Tensor, "batch head query key"]] | None = None,
 ) -> Float[Tensor, "batch head query key"]:
-    """Return the softmax over `key`: each row sums to 1, or is all 0 if no key may be attended to (all -inf)."""
+    """Return the softmax over `key`: each row sums to 1, or is all 0 if no key may be attended to (all -inf).
+
+    Args:
+        attn_scores: the argument of the softmax.
+        again: computes the scores again; with it, the pattern may overwrite them, which saves as much memory.
+    """
     if can_be_read(attn_scores):
-        pattern = attn_scores.softmax(dim=-1)  # NaN in each row that is all -inf
+        memory = None if again is None or attn_scores.requires_grad else attn_scores
+        pattern = torch.softmax(attn_scores, dim=-1, out=memory)  # NaN in each row that is all -inf
         if not pattern[..., 0].isnan().any():
             return pattern
+        attn_scores = attn_scores if again is None else again()
     nothing = attn_scores.amax(dim=-1, keepdim=True) == -math.inf  # [batch, head, query, 1]
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
@@ -163,10 +175,7 @@ class MultiHeadAttention(nn.Module):
         keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
         drops_weights = self.dropout_pattern.training and self.dropout_pattern.p > 0
         if drops_weights or has_hooks(self.hook_attn_scores, self.hook_pattern):
-            written_bias = None if bias is None else bias.write_out().to(q.dtype)
-            allowed = rows_of(mask, slice(None))
-            attn_scores = attention_scores(q, keys, allowed, bias=written_bias, scale=self.scale, cap=self.cap)
-            pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores)))
+            pattern = self.hook_pattern(self._pattern(q, keys, mask, bias))
         if has_hooks(self.pattern_inputs):
             self.pattern_inputs(
                 PatternInputs(q=q, k=k, mask=mask, bias=bias, scale=self.scale, cap=self.cap, pattern=pattern)
@@ -177,14 +186,28 @@ class MultiHeadAttention(nn.Module):
             return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
         return self._written_out(q, keys, values, mask, bias)
 
+    def _pattern(self, q: Tensor, k: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
+        """Return the pattern; only a hook on the scores needs them too."""
+        scores = partial(self._scores, q, k, mask, bias)
+        if has_hooks(self.hook_attn_scores):
+            return attention_pattern(self.hook_attn_scores(scores()))
+        if isinstance(mask, AttentionMask) and bias is None and self.cap is None and can_be_read(q):
+            # adding the mask is faster; where it would hide inf or NaN, it gives NaN, and the scores are computed again
+            masked = attention_scores(q, k, bias=mask.added_to_scores, scale=self.scale)
+            return attention_pattern(masked, again=scores)
+        return attention_pattern(scores(), again=scores)
+
+    def _scores(
+        self, q: Tensor, k: Tensor, mask: Mask | None, bias: PositionBias | None, queries: slice = slice(None)
+    ) -> Tensor:
+        """Return the scores of some queries."""
+        added = None if bias is None else bias.write_out(queries).to(q.dtype)
+        allowed = rows_of(mask, queries)
+        return attention_scores(q[:, :, queries], k, allowed, bias=added, scale=self.scale, cap=self.cap)
+
     def _written_out(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
         """Return z by the formula, a chunk of queries at a time."""
-        parts = []
-        for queries in chunks_of(q):
-            added = None if bias is None else bias.write_out(queries).to(q.dtype)
-            allowed = rows_of(mask, queries)
-            scores = attention_scores(q[:, :, queries], k, allowed, bias=added, scale=self.scale, cap=self.cap)
-            parts.append(attention_pattern(scores) @ v)
+        parts = [attention_pattern(self._scores(q, k, mask, bias, queries)) @ v for queries in chunks_of(q)]
         return torch.cat(parts, dim=2)
 
     def _for_each_head(self, x: Tensor) -> Tensor:

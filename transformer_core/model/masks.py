@@ -12,11 +12,13 @@ A stack passes its blocks the rule, `AttentionMask`, and not the matrix: the fus
 few rows of a long text can be computed without the others.
 """
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.compiler import is_compiling
 
@@ -203,6 +205,11 @@ class AttentionMask:
             allowed &= (query - key).abs() < self.window
         written_out = allowed[None, None]
         return written_out if self.is_real is None else written_out & self.is_real[:, None, None, keys]
+
+    @cached_property
+    def added_to_scores(self) -> Float[Tensor, "#batch 1 query key"]:
+        """0 where the mask allows and -inf where it forbids; computed once for all blocks that share the rule."""
+        return torch.where(self.write_out(), 0.0, -math.inf)
 
     def within_reach(self, queries: slice) -> slice:
         """Return a range of keys that contains all visible ones of a non-empty, contiguous range of queries."""
