@@ -1,9 +1,12 @@
-"""Plain forwards and captures at GPT-2-small size, beside transformers and TransformerLens, with the same weights."""
+"""Plain forwards and captures at GPT-2-small size, beside transformers and TransformerLens, with the same weights.
 
-import gc
+Each library has a process of its own, as where people use it, and they take turns.
+"""
+
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -11,7 +14,7 @@ import torch
 
 import transformer_core as tc
 from tests.benchmarks.interleaved import Row, interleaved, row_of, speed_up
-from tests.benchmarks.own_process import measured, report
+from tests.benchmarks.own_process import kept_processes, measured, report
 
 TITLE = "GPT-2-small size: plain forward and capture of all 144 patterns, 128 and 512 tokens"
 LENGTHS = (128, 512)
@@ -72,22 +75,37 @@ def transformer_lens(folder: str) -> tuple[Callable[[torch.Tensor], object], Cal
 
 
 CONTESTANTS = {"ours": ours, "transformers": transformers_, "TransformerLens": transformer_lens}
+_FORWARDS: dict[str, Callable[[torch.Tensor], object]] = {}  # of the library of this process
 
 
 def run() -> list[Row]:
     """Time everything in turn, then measure each capture's peak memory in a separate process."""
     folder = peer_folder()
-    forwards = {name: make(folder) for name, make in CONTESTANTS.items()}
     lines = []
-    with torch.inference_mode():
+    with kept_processes(CONTESTANTS, _prepare, folder) as processes:
         for length in LENGTHS:
-            tokens = torch.randint(0, VOCAB_SIZE, (1, length), generator=torch.Generator().manual_seed(0))
-            timed = {f"{name}, plain": partial(plain, tokens) for name, (plain, _) in forwards.items()}
-            timed |= {f"{name}, capture": partial(capture, tokens) for name, (_, capture) in forwards.items()}
-            times = interleaved(timed, rounds=12 if length < 256 else 8)
+            timed = {
+                f"{name}, {what}": partial(_ask, process, what, length)
+                for what in ("plain", "capture")
+                for name, process in processes.items()
+            }
+            times = interleaved(timed, rounds=40 if length < 256 else 16)
             lines += _rows(times, length)
-            gc.collect()
     return [*lines, *(_memory(name, folder) for name in CONTESTANTS)]
+
+
+def _prepare(name: str, folder: str) -> None:
+    _FORWARDS["plain"], _FORWARDS["capture"] = CONTESTANTS[name](folder)
+
+
+def _ask(process: ProcessPoolExecutor, what: str, length: int) -> None:
+    process.submit(_forward, what, length).result()
+
+
+@torch.inference_mode()
+def _forward(what: str, length: int) -> None:
+    """Run a forward pass of `length` tokens, and free what it has returned."""
+    _FORWARDS[what](torch.randint(0, VOCAB_SIZE, (1, length), generator=torch.Generator().manual_seed(0)))
 
 
 def _rows(times: dict[str, list[float]], length: int) -> list[Row]:

@@ -1,9 +1,15 @@
-"""A job in a separate process, whose memory nothing else has touched: `measured` runs it, `report` answers."""
+"""Jobs in separate processes, whose memory nothing else has touched.
+
+`measured` runs one job, which answers by `report`; `kept_processes` takes turns with several that stay alive.
+"""
 
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 
@@ -14,6 +20,24 @@ def measured(module: str, *arguments: str) -> tuple[float, float]:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     seconds, mebibytes = map(float, done.stdout.split()[-2:])
     return seconds, mebibytes
+
+
+@contextmanager
+def kept_processes(
+    names: Iterable[str], prepare: Callable[..., None], *shared: object
+) -> Iterator[dict[str, ProcessPoolExecutor]]:
+    """Give each name a process of its own, in which `prepare(name, *shared)` has run.
+
+    In one process, where one contestant's numbers lie in memory depends on what the others have left there: a few per
+    cent of a forward pass.
+    """
+    with ExitStack() as stack:
+        yield {
+            name: stack.enter_context(
+                ProcessPoolExecutor(1, get_context("spawn"), initializer=prepare, initargs=(name, *shared))
+            )
+            for name in names
+        }
 
 
 def report(job: Callable[[], object]) -> None:
