@@ -1,6 +1,6 @@
 """Plain forwards and captures at GPT-2-small size, beside transformers and TransformerLens, with the same weights.
 
-Each library has a process of its own, as where people use it, and they take turns.
+Each library has its own process, as where people use it, and they take turns.
 """
 
 import sys

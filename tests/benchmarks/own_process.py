@@ -26,7 +26,7 @@ def measured(module: str, *arguments: str) -> tuple[float, float]:
 def kept_processes(
     names: Iterable[str], prepare: Callable[..., None], *shared: object
 ) -> Iterator[dict[str, ProcessPoolExecutor]]:
-    """Give each name a process of its own, in which `prepare(name, *shared)` has run.
+    """Give each name its own process, in which `prepare(name, *shared)` has run.
 
     In one process, where one contestant's numbers lie in memory depends on what the others have left there: a few per
     cent of a forward pass.
