@@ -348,7 +348,11 @@ def unknown_words(unknown: Sequence[str]) -> list[str]:
     shown = ", ".join(say("“{word}”", word=isolate(visible(word[:30]))) for word in unknown[:5])
     more = say(" and {n} more", n=len(unknown) - 5) if len(unknown) > 5 else ""
     return [
-        say("Not in the vocabulary, so replaced by <unk>: {shown}{more}; expect poor output.", shown=shown, more=more)
+        say(
+            "Not in the vocabulary, so replaced by the unknown token: {shown}{more}; expect poor output.",
+            shown=shown,
+            more=more,
+        )
     ]
 
 
