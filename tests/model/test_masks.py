@@ -91,6 +91,8 @@ def test_a_rule_is_the_mask_cell_by_cell_and_says_so_itself(is_causal: bool, n_p
             )
             assert torch.equal(mask.write_out().expand(2, -1, -1, -1), expected)
             assert mask.allows_everything == bool(expected.all())
+            summand = 0 if mask.added_to_scores is None else mask.added_to_scores
+            assert torch.equal(torch.zeros(expected.shape) + summand, (1.0 * expected).log())
             is_look_ahead = torch.equal(expected, causal_mask(n_queries, n_past).expand_as(expected))
             assert mask.is_causal_only == (is_causal and not n_past and is_look_ahead)
 

@@ -207,9 +207,12 @@ class AttentionMask:
         return written_out if self.is_real is None else written_out & self.is_real[:, None, None, keys]
 
     @cached_property
-    def added_to_scores(self) -> Float[Tensor, "#batch 1 query key"]:
-        """0 where the mask allows and -inf where it forbids; computed once for all blocks that share the rule."""
-        return torch.where(self.write_out(), 0.0, -math.inf)
+    def added_to_scores(self) -> Float[Tensor, "#batch 1 query key"] | None:
+        """0 where the mask allows and -inf where it forbids; computed once for all blocks that share the rule.
+
+        None if no key is hidden.
+        """
+        return None if self.allows_everything else torch.where(self.write_out(), 0.0, -math.inf)
 
     def within_reach(self, queries: slice) -> slice:
         """Return a range of keys that contains all visible ones of a non-empty, contiguous range of queries."""
