@@ -148,10 +148,13 @@ function panelOf(view, panel, size) {
     const name = say("{title}, head {head}", { title: panel.title, head });
     const button = element("button", "open map");
     Object.assign(button, { type: "button", tabIndex: -1 });
-    button.dataset.zoom = zoom;
+    Object.assign(button.dataset, { zoom, head: `${panel.opens}.${head}` });
     button.setAttribute("aria-label", say("Zoom in: {title}", { title: name }));
     button.append(canvas);
-    if (view.header.level !== "overview") button.append(element("span", "head", `H${head}`));
+    if (!isOverview) {
+      button.append(element("span", "head", `H${head}`));
+      if (button.dataset.head === view.chosenHead) button.setAttribute("aria-current", "true");
+    }
     maps.append(button);
   }
   figure.append(maps);

@@ -208,5 +208,6 @@ function zoomTo(view, zoom, from) {
   followGuide(view, from);
   point(view, null);
   leaveFor(view, from);
+  if (from) view.chosenHead = from.dataset.head; // marked where all heads of its attention are shown
   view.zoom.tell(zoom);
 }

@@ -87,6 +87,24 @@ test("what is clicked is zoomed in on: a block, an attention of it, a head; Esca
   assert.equal(last(attention, "zoom").value, "decoder.0");
 });
 
+test("a head that was clicked is marked among the heads of its attention, until a block or an attention is opened by name", () => {
+  const stage = stageOf();
+  const marked = () => stage.findAll(".map").map((map) => map.getAttribute("aria-current") === "true");
+  stage.findAll(".map")[5].click(); // cross-attention, head 1
+  assert.deepEqual(marked(), Array(6).fill(false)); // the overview has no names of heads
+  stage.update(data({ level: "block", revision: 1 }));
+  assert.deepEqual(marked(), [false, false, false, true]);
+  stage.findAll(".map")[2].click();
+  stage.update(data({ level: "attention", revision: 2 }));
+  assert.deepEqual(marked(), [true, false]);
+  press(stage.root, "Escape");
+  stage.update(data({ level: "block", revision: 3 }));
+  assert.deepEqual(marked(), [false, false, true, false]);
+  stage.find(".block-title").click();
+  stage.update(data({ level: "attention", revision: 4 }));
+  assert.deepEqual(marked(), [false, false]);
+});
+
 test("the part under the pointer is described in words, and its row is marked on the whole side", () => {
   const stage = stageOf({ step: 3 });
   const canvas = stage.findAll(".lane")[1].querySelector(".panel.vectors canvas");
