@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from tests.model import by_hand
 from transformer_core.model.attention import attention_pattern, attention_scores
@@ -106,6 +107,16 @@ def test_a_pattern_may_overwrite_its_scores(n_keys: int, dtype: torch.dtype):
         assert (pattern.data_ptr() == overwritten.data_ptr()) == (broken is scores)
     scores.requires_grad_()
     assert attention_pattern(scores, again=scores.clone).requires_grad
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch itself, at its first forward mode
+def test_scores_with_a_tangent_are_not_overwritten():
+    """In forward mode, whose derivative of the softmax p along t is p * (t - sum(p * t))."""
+    scores, along = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 3, 4)
+    with forward_ad.dual_level():
+        p, tangent = forward_ad.unpack_dual(attention_pattern(forward_ad.make_dual(scores, along), again=scores.clone))
+    assert tangent is not None
+    torch.testing.assert_close(tangent, p * (along - (p * along).sum(dim=-1, keepdim=True)))
 
 
 def test_scores_by_hand():

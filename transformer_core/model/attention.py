@@ -12,6 +12,7 @@ from functools import partial
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.autograd.forward_ad import unpack_dual
 
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint, LazyPatternPoint, has_hooks
@@ -80,10 +81,11 @@ def attention_pattern(
 
     Args:
         attn_scores: the argument of the softmax.
-        again: computes the scores again; with it, the pattern may overwrite them, which saves as much memory.
+        again: computes the scores again; with it, the pattern overwrites `attn_scores` unless these are differentiated.
     """
     if can_be_read(attn_scores):
-        memory = None if again is None or attn_scores.requires_grad else attn_scores
+        is_differentiated = attn_scores.requires_grad or unpack_dual(attn_scores).tangent is not None
+        memory = None if again is None or is_differentiated else attn_scores
         pattern = torch.softmax(attn_scores, dim=-1, out=memory)  # NaN in each row that is all -inf
         if not pattern[..., 0].isnan().any():
             return pattern
