@@ -1,7 +1,9 @@
 """Memory and time of a lazy capture at GPT-2-small size and 4,096 tokens, with every head's overview."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -28,15 +30,19 @@ def plain(model: tc.Transformer, tokens: torch.Tensor) -> None:
     model(tokens)
 
 
-def overviews(model: tc.Transformer, tokens: torch.Tensor) -> None:
-    """Capture lazily, and pool the pattern of each of the 144 heads."""
-    with tc.capture(model, lazy=True) as acts:
+def overviews(model: tc.Transformer, tokens: torch.Tensor, during: tuple[int, int] | None = OVERVIEW) -> None:
+    """Capture lazily, and pool the pattern of each of the 144 heads, while the model runs or afterwards."""
+    with tc.capture(model, lazy=True, overview=during) as acts:
         model.final_states(tokens)
     n_heads = sum(pattern.pooled(OVERVIEW).shape[0] for pattern in acts.patterns.values())
     assert n_heads == 144, n_heads
 
 
-JOBS = {"a plain forward pass": plain, "the capture and all overviews": overviews}
+JOBS: dict[str, Callable[[tc.Transformer, torch.Tensor], None]] = {
+    "a plain forward pass": plain,
+    "the capture and all overviews": overviews,
+    "the capture, and all overviews afterwards": partial(overviews, during=None),
+}
 
 
 @torch.inference_mode()

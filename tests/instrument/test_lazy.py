@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 import transformer_core as tc
 from tests.model.building import (
@@ -203,6 +204,85 @@ def test_unwatched_it_stays(decoder: tc.Transformer):
     with tc.capture(decoder, lazy=True):
         assert torch.equal(decoder(tokens), unwatched)
         assert torch.equal(decoder.final_states(tokens) @ decoder.unembed.weight.T, unwatched)
+
+
+@pytest.mark.parametrize("variation", [*VARIATIONS])
+def test_overviews_while_the_model_runs_change_neither_them_nor_its_output(variation: str):
+    model = varied_model(variation).double()
+    texts = texts_for(model)
+    output = model(*texts)
+    acts, _ = both_ways(model, *texts)
+    with torch.no_grad(), tc.capture(model, lazy=True, overview=(3, 2)) as lazily:
+        assert_near(model(*texts), output)
+    for site, pattern in lazily.patterns.items():
+        for batch in range(3):
+            assert_near(pattern.pooled((3, 2), batch=batch), pooled_by_hand(acts[site][batch], (3, 2), "max"))
+            assert_near(pattern.pooled((3, 2), "mean", batch=batch), pooled_by_hand(acts[site][batch], (3, 2), "mean"))
+
+
+def test_overviews_while_the_model_runs_are_not_computed_again(
+    decoder: tc.Transformer, monkeypatch: pytest.MonkeyPatch
+):
+    tokens = random_tokens([9], vocab_size=13)
+    with torch.no_grad(), tc.capture(decoder, lazy=True, overview=(4, 4)) as acts:
+        decoder(tokens)
+    (pattern,) = acts.patterns.values()
+    pattern.pooled((4, 4)).zero_()
+    monkeypatch.setattr(lazy, "attention_pattern", None)
+    assert pattern.pooled((4, 4)).any()
+    with pytest.raises(TypeError):
+        pattern.pooled((4, 3))
+    with pytest.raises(SiteError, match="no text 1"):
+        pattern.pooled((4, 4), batch=1)
+
+
+def test_overviews_while_the_model_runs_leave_gradients_alone(decoder: tc.Transformer):
+    tokens = random_tokens([9], vocab_size=13)
+    weight = decoder.get_parameter("decoder.blocks.0.self_attn.q.weight")
+    with torch.enable_grad():
+        (expected,) = torch.autograd.grad(decoder(tokens).square().sum(), weight)
+        with tc.capture(decoder, lazy=True, overview=(4, 4)) as acts:
+            (gradient,) = torch.autograd.grad(decoder(tokens).square().sum(), weight)
+    assert torch.equal(gradient, expected)
+    (pattern,) = acts.patterns.values()
+    assert_near(pattern.pooled((4, 4)), pooled_by_hand(pattern.full()[0], (4, 4), "max"))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_overviews_while_the_model_runs_leave_forward_derivatives_alone():
+    model = shaken_model(small_config(**DECODER, score_cap=2.0))  # capped, as the fused kernel has no such derivatives
+    tokens, name = random_tokens([9], vocab_size=13), "decoder.blocks.0.self_attn.q.weight"
+    weight = model.get_parameter(name)
+
+    def along_the_weight() -> Tensor:
+        output = torch.func.functional_call(model, {name: forward_ad.make_dual(weight, weight)}, tokens)
+        return forward_ad.unpack_dual(output).tangent
+
+    with forward_ad.dual_level():
+        expected = along_the_weight()
+        with tc.capture(model, lazy=True, overview=(4, 4)):
+            assert torch.equal(along_the_weight(), expected) and expected.any()
+
+
+def test_overviews_while_the_model_runs_do_not_hide_nan(decoder: tc.Transformer, monkeypatch: pytest.MonkeyPatch):
+    """A value that the mask hides from most queries makes them all NaN, as 0 * NaN is NaN."""
+    monkeypatch.setattr(lazy, "_CHUNK_BYTES", 1)
+    tokens = random_tokens([9], vocab_size=13)
+    with tc.intervene(decoder, {"*.hook_v": tc.replace(torch.tensor(math.nan), positions=[8])}):
+        expected = decoder(tokens)
+        with tc.capture(decoder, lazy=True, overview=(4, 4)):
+            assert decoder(tokens).isnan().all() and expected.isnan().all()
+
+
+def test_an_overview_needs_lazy_patterns_and_a_size(decoder: tc.Transformer):
+    with pytest.raises(ConfigError, match="set lazy=True"), tc.capture(decoder, overview=(4, 4)):  # type: ignore[call-overload]
+        pass
+    with (
+        torch.no_grad(),
+        pytest.raises(ConfigError, match="got 0 x 4"),
+        tc.capture(decoder, lazy=True, overview=(0, 4)),
+    ):
+        decoder(random_tokens([9], vocab_size=13))
 
 
 def test_it_is_detached_unless_asked(decoder: tc.Transformer):

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Literal, TypeVar, overload
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_core.errors import Message, SiteError
+from transformer_core.errors import ConfigError, Message, SiteError
 from transformer_core.hooks import Handler, HookPoint, active_hooks, named_hook_points, named_lazy_points
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.listing import as_html, as_text
@@ -116,13 +118,23 @@ def capture(
 
 @overload
 def capture(
-    model: nn.Module, *wanted: str, detach: bool = True, lazy: Literal[True], every: bool = False
+    model: nn.Module,
+    *wanted: str,
+    detach: bool = True,
+    lazy: Literal[True],
+    every: bool = False,
+    overview: tuple[int, int] | None = None,
 ) -> AbstractContextManager[LazyActivations]: ...
 
 
 @contextmanager
 def capture(
-    model: nn.Module, *wanted: str, detach: bool = True, lazy: bool = False, every: bool = False
+    model: nn.Module,
+    *wanted: str,
+    detach: bool = True,
+    lazy: bool = False,
+    every: bool = False,
+    overview: tuple[int, int] | None = None,
 ) -> Iterator[Any]:
     """Capture the activations of some sites of `model` within a context.
 
@@ -137,7 +149,7 @@ def capture(
     For long texts, `lazy=True` keeps only the inputs of each pattern, in memory linear in the length, and
     `final_states` skips the logits, which would take more memory than all of these:
 
-    >>> with capture(model, lazy=True) as acts:
+    >>> with capture(model, lazy=True, overview=(256, 256)) as acts:
     ...     model.final_states(tokens)
     >>> acts.patterns["decoder.blocks.0.self_attn.hook_pattern"].pooled((256, 256)).shape
     torch.Size([12, 256, 256])
@@ -151,14 +163,19 @@ def capture(
         detach: detach the activations from the autograd graph.
         lazy: keep a `LazyPattern` at sites named `hook_pattern`, and tensors at the others.
         every: keep the values of every forward pass, such as each step of decoding; see `each`.
+        overview: pool each lazy pattern to this size while the model runs, for `LazyPattern.pooled`: afterwards it
+            would be computed a second time. Where gradients are recorded, it is computed on request all the same.
 
     Returns:
         a context manager of the activations by name, filled as the model runs.
 
     Raises:
+        ConfigError: an overview without `lazy`; from the model, one with a size below 1.
         SiteError: on entering: a name or glob that matches no site; the message names the nearest ones. On leaving: one
             whose sites no forward pass has reached: another model, a copy or another thread ran, or nothing.
     """
+    if overview is not None and not lazy:
+        raise ConfigError("only lazy patterns have an overview; set lazy=True as well")
     wanted = wanted or (sites("pattern"),)
     activations: ByName[Any] = LazyActivations(every=every) if lazy else Activations(every=every)
     sources = named_lazy_points(model) if lazy else {}
@@ -166,7 +183,7 @@ def capture(
     for name, point in matching(named_hook_points(model), wanted).items():
         module, _, stem = name.rpartition("hook_")
         if lazy and stem == "pattern":
-            handlers[sources[f"{module}pattern_inputs"]] = _keeping_lazily(activations, name, detach)
+            handlers[sources[f"{module}pattern_inputs"]] = _keeping_lazily(activations, name, detach, overview)
         else:
             handlers[point] = _keeping(activations, name, detach)
     with active_hooks(handlers):
@@ -182,9 +199,10 @@ def _keeping(kept: ByName[Any], name: str, detach: bool) -> Handler:
     return keep
 
 
-def _keeping_lazily(kept: ByName[Any], name: str, detach: bool) -> Handler:
+def _keeping_lazily(kept: ByName[Any], name: str, detach: bool, overview: tuple[int, int] | None) -> Handler:
     def keep(source: PatternInputs) -> PatternInputs:
-        kept.add(name, LazyPattern(source, detach=detach))
-        return source
+        pattern = LazyPattern(source, detach=detach)
+        kept.add(name, pattern)
+        return source if overview is None else replace(source, attend=partial(pattern.attend, size=overview))
 
     return keep

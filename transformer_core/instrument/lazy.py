@@ -50,13 +50,14 @@ class LazyPattern:
             self._q, self._k = own(source.q), own(source.k)
             self._bias = None if source.bias is None else _BiasByDistance(source.bias, detach)
         self.shape: tuple[int, int, int, int] = (*source.q.shape[:3], source.k.shape[2])
+        self._overviews: dict[tuple[int, ...], Tensor] = {}  # [batch, head, row, column], by their size
 
     @property
     def n_bytes(self) -> int:
         """The memory that it holds, in bytes."""
         mask = self._mask.is_real if isinstance(self._mask, AttentionMask) else self._mask
         bias = None if self._bias is None else self._bias.by_distance
-        kept = (self._q, self._k, mask, bias, self._written)
+        kept = (self._q, self._k, mask, bias, self._written, *self._overviews.values())
         return sum(x.numel() * x.element_size() for x in kept if x is not None)
 
     def full(self) -> Float[Tensor, "batch head query key"]:
@@ -151,14 +152,46 @@ class LazyPattern:
             SiteError: there is no such head or text.
             ConfigError: a size below 1.
         """
+        if heads is None and reduce == "max" and tuple(size) in self._overviews:
+            self._check(batch, ())
+            return self._overviews[tuple(size)][batch].clone()
+        return self._pooled(size, reduce, heads, batch)
+
+    @torch.no_grad()
+    def attend(
+        self, values: Float[Tensor, "batch head key d_head"], size: tuple[int, int]
+    ) -> Float[Tensor, "batch head query d_head"]:
+        """Return the sums of the values weighted by the pattern, and keep its overview of a size for `pooled`.
+
+        Raises:
+            ConfigError: a size below 1.
+        """
+        z = values.new_empty(*self.shape[:3], values.shape[-1])
+        texts = [self._pooled(size, "max", None, batch, values, z) for batch in range(self.shape[0])]
+        self._overviews[tuple(size)] = torch.stack(texts)
+        return z
+
+    def _pooled(
+        self,
+        size: tuple[int, int],
+        reduce: Reduce,
+        heads: Sequence[int] | None,
+        batch: int,
+        values: Tensor | None = None,
+        z: Tensor | None = None,
+    ) -> Float[Tensor, "head row column"]:
+        """Return an overview; with values, write their weighted sums to `z`."""
         heads = range(self.shape[1]) if heads is None else heads
         self._check(batch, heads)
         like = self._like
         overviews = []
         for some in self.few_at_a_time(heads):
             overview = Overview((len(some), *self.shape[2:]), size, reduce, dtype=like.dtype, device=like.device)
+            here = _contiguous(some)
             for queries, keys, part in self.chunks(batch, some):
                 overview.add(part, queries, keys)
+                if values is not None and z is not None:
+                    z[batch, here, queries] = part @ values[batch, here, keys]
             overviews.append(overview.finished())
         return torch.cat(overviews)
 

@@ -1,10 +1,10 @@
 """Sites: the points of a model where values can be captured or replaced, and finding them by name."""
 
+import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from fnmatch import fnmatchcase
 
 from torch import nn
 
@@ -124,9 +124,12 @@ def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict
         SiteError: a name or glob that matches nothing; the message names the missing stack or layer, or the nearest
             sites.
     """
+    wanted: set[str] = set()
     for site in sites:
         check_kind("a site", site, str, Message('the name of one, such as tc.site("pattern", layer=0)'))
-        if not any(fnmatchcase(name, site) for name in hook_points):
+        matched = fnmatch.filter(hook_points, site)
+        wanted.update(matched)
+        if not matched:
             _refuse_missing_part(site, hook_points)
             nearest = _nearest(site, hook_points)
             if nearest:
@@ -136,7 +139,7 @@ def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict
             raise SiteError(
                 "the model has no site {site!r}; there are {n}; see site_names(model)", site=site, n=len(hook_points)
             )
-    return {name: point for name, point in hook_points.items() if any(fnmatchcase(name, site) for site in sites)}
+    return {name: point for name, point in hook_points.items() if name in wanted}
 
 
 def check_reached(sites: Sequence[str], reached: Collection[str]) -> None:
@@ -146,7 +149,7 @@ def check_reached(sites: Sequence[str], reached: Collection[str]) -> None:
         SiteError: one of them does not.
     """
     for site in sites:
-        if not any(fnmatchcase(name, site) for name in reached):
+        if not fnmatch.filter(reached, site):
             raise SiteError(
                 "no forward pass reached {site} inside the context, so nothing was captured or changed "
                 "there; run the model inside it: the same model object, in the same thread, including "

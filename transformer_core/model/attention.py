@@ -84,14 +84,18 @@ def attention_pattern(
         again: computes the scores again; with it, the pattern overwrites `attn_scores` unless these are differentiated.
     """
     if can_be_read(attn_scores):
-        is_differentiated = attn_scores.requires_grad or unpack_dual(attn_scores).tangent is not None
-        memory = None if again is None or is_differentiated else attn_scores
+        memory = None if again is None or _is_differentiated(attn_scores) else attn_scores
         pattern = torch.softmax(attn_scores, dim=-1, out=memory)  # NaN in each row that is all -inf
         if not pattern[..., 0].isnan().any():
             return pattern
         attn_scores = attn_scores if again is None else again()
     nothing = attn_scores.amax(dim=-1, keepdim=True) == -math.inf  # [batch, head, query, 1]
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
+
+
+def _is_differentiated(x: Tensor) -> bool:
+    """Return whether autograd records what is computed from `x`, backward or forward."""
+    return x.requires_grad or unpack_dual(x).tangent is not None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,6 +109,7 @@ class PatternInputs:
     scale: float
     cap: float | None
     pattern: Float[Tensor, "batch head query key"] | None  # precomputed if a hook reads or edits it
+    attend: Callable[[Tensor], Tensor] | None = None  # set by a hook that reads the pattern in parts: values -> z
 
 
 class MultiHeadAttention(nn.Module):
@@ -174,18 +179,21 @@ class MultiHeadAttention(nn.Module):
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
         """Return z: by the fused kernel, unless scores are needed or capped, or some inputs are not finite."""
-        keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
+        keys, values, pattern, attend = self._for_each_head(k), self._for_each_head(v), None, None
         drops_weights = self.dropout_pattern.training and self.dropout_pattern.p > 0
         if drops_weights or has_hooks(self.hook_attn_scores, self.hook_pattern):
             pattern = self.hook_pattern(self._pattern(q, keys, mask, bias))
         if has_hooks(self.pattern_inputs):
-            self.pattern_inputs(
+            attend = self.pattern_inputs(
                 PatternInputs(q=q, k=k, mask=mask, bias=bias, scale=self.scale, cap=self.cap, pattern=pattern)
-            )
+            ).attend
         if pattern is not None:
             return self.dropout_pattern(pattern) @ values
-        if self.cap is None and are_finite(q, k, v, *(() if bias is None else bias.weights)):
-            return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
+        if are_finite(q, k, v, *(() if bias is None else bias.weights)):
+            if attend is not None and not _is_differentiated(q) and not _is_differentiated(v):
+                return attend(values)
+            if self.cap is None:
+                return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
         return self._written_out(q, keys, values, mask, bias)
 
     def _pattern(self, q: Tensor, k: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
