@@ -19,7 +19,7 @@ def nothing_to_learn(case: Case) -> Finding | None:
 
 
 def _unknown(case: Case) -> Finding | None:
-    """Most tokens are <unk>, so that scores compare <unk> with <unk>.
+    """Most tokens are unknown, so that scores compare the unknown token with itself.
 
     Innocent: some rare words of a small corpus are unknown. Ruled out: it is more than half of the held-out tokens.
     """
@@ -30,8 +30,8 @@ def _unknown(case: Case) -> Finding | None:
         kind="unknown_tokens",
         title=Message("Most tokens are unknown"),
         evidence=Message(
-            "{share} of the held-out tokens are not in the vocabulary and are replaced by <unk>; accuracy and exact "
-            "match compare <unk> with <unk>.",
+            "{share} of the held-out tokens are not in the vocabulary and are replaced by the unknown token; accuracy "
+            "and exact match count it as correct where the model predicts it.",
             share=percent(share),
         ),
         advice=Message("Use characters or subwords as tokens, or raise the vocabulary size."),

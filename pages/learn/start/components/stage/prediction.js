@@ -17,13 +17,14 @@ export function makePrediction(view) {
   part.reason = element("p", "reason");
   part.sliders = makeSliders({ onMove: (...moved) => move(view, ...moved), onRest: () => rest(view), kinds: OF_STAGE });
   part.decoding = makeDecoding(view);
+  part.hint = element("p", "hint");
   part.facts = element("p", "facts");
   part.note = element("p", "ended");
   part.legend = element("p", "legend");
   part.legend.append(element("span", "own", say("model")), element("span", "now", say("with these settings")));
   part.settings = element("div", "settings");
   part.settings.append(part.sliders.box, part.decoding.box);
-  part.box.append(part.title, part.reason, part.settings, part.list, part.legend, part.facts, part.note);
+  part.box.append(part.title, part.reason, part.settings, part.list, part.hint, part.facts, part.legend, part.note);
   rove(part.list, {
     of: ".bar",
     next: (key, bar) => inLine(key, bar, [...part.list.children].filter((one) => !one.hidden), "down"),
@@ -103,11 +104,12 @@ export function showPrediction(view) {
   part.title.textContent = header.isFilling ? say("Most certain blank") : say("Next token");
   part.box.setAttribute("aria-label", header.isFilling ? say("Distribution over tokens for the blank") : say("Next-token distribution"));
   part.reason.textContent = header.opening.reason;
+  part.hint.textContent = header.isFilling ? say("Select a token to fill the blank with it.") : say("Select a token to continue with it.");
   part.reason.classList.toggle("away", view.at !== header.opening.step);
   for (const radio of part.decoding.radios) radio.checked = radio.value === view.decoding;
   part.note.textContent = distribution ? "" : header.ended;
   part.note.hidden = Boolean(distribution) || !header.ended;
-  for (const one of [part.reason, part.settings, part.list, part.legend, part.facts]) one.hidden = !distribution;
+  for (const one of [part.reason, part.settings, part.list, part.hint, part.legend, part.facts]) one.hidden = !distribution;
   if (!distribution) return;
   const left = leave(distribution.scores, view.sampling);
   const next = nextToken(view);

@@ -166,15 +166,17 @@ function update(view, data, send) {
 function keepFocus(view, draw) {
   // What had the focus is made again: it goes to what leads to the same place, else to where Escape is heard.
   const { root, lanes, crumbs } = view;
+  const sideOf = (item) => view.strips?.find(({ tokens }) => tokens.contains(item))?.side;
   const active = /** @type {Document | ShadowRoot} */ (root.getRootNode()).activeElement;
   const isOurs = active && (lanes.contains(active) || crumbs.contains(active));
   const title = active instanceof HTMLElement ? active.title : "";
   const zoom = active instanceof HTMLElement ? active.dataset.zoom : undefined;
+  const side = sideOf(active);
   const left = view.laidOut; // the level before, which a part of this one leads to after zooming out
   draw();
   if (!isOurs) return;
   const items = [...lanes.querySelectorAll(".open, .token")];
-  const same = items.find((item) => item.title === title && item.dataset.zoom === zoom);
+  const same = items.find((item) => item.title === title && item.dataset.zoom === zoom && sideOf(item) === side);
   const origin = items.find((item) => item.dataset.zoom === left);
   (same ?? origin ?? view.roving.stop ?? crumbs.lastElementChild ?? root).focus({ preventScroll: true });
 }

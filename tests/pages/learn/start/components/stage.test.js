@@ -343,6 +343,14 @@ test("the focus stays on the stage when its parts are drawn again, so that Escap
   assert.equal(focused().dataset.zoom, "decoder.0");
 });
 
+test("the focus stays on a token of the target where the source has the same one at that position", () => {
+  const sides = { ...SIDES, target: { ...SIDES.target, labels: [...SIDES.source.labels, "."], ids: [...SIDES.source.ids, 9] } };
+  const stage = stageOf({ sides });
+  stage.findAll(".tokens")[1].children[1].focus();
+  stage.update(data({ sides, step: 2, revision: 1 }));
+  assert.equal(stage.root.getRootNode().activeElement, stage.findAll(".tokens")[1].children[1]);
+});
+
 test("a cell says its token and dimension, of vectors by head which head, and of a pattern its query and key, or that it is masked", () => {
   const panel = { title: "Values", shape: "vectors", size: [4, 8], nHeads: 1, rows: "target", columns: "" };
   const ofHeads = { ...panel, shape: "head vectors", nHeads: 2 };
