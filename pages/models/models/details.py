@@ -146,11 +146,9 @@ def _parameters(card: ModelCard) -> None:
     )
     prose.paragraph(facts)
     cells = ((stack, part, localized(n), percent(share, 1)) for stack, part, n, share in rows)
-    lines = prose.each(
-        "<tr><td>{}</td><td>{}</td><td class='hl-number'>{}</td><td class='hl-number'>{}</td></tr>", cells
-    )
+    lines = prose.each("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", cells)
     heads = (say("stack"), say("part"), say("parameters"), say("share"))
-    prose.html("{}", prose.table(heads, lines, "hl-model-table"))
+    prose.html("{}", prose.table(heads, lines, "hl-model-table hl-model-parameters"))
 
 
 def _configuration(card: ModelCard) -> None:
