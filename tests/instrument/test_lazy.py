@@ -226,13 +226,15 @@ def test_overviews_while_the_model_runs_are_not_computed_again(
         pattern.pooled((4, 4), batch=1)
 
 
-def test_overviews_while_the_model_runs_leave_gradients_alone(decoder: tc.Transformer):
-    tokens = random_tokens([9], vocab_size=13)
-    weight = decoder.get_parameter("decoder.blocks.0.self_attn.q.weight")
+@pytest.mark.parametrize("part", ["q.weight", "k.weight", "v.weight"])
+def test_overviews_while_the_model_runs_leave_gradients_alone(part: str):
+    """Also where nothing else than one projection is trained."""
+    model, tokens = shaken_model(small_config(**DECODER)), random_tokens([9], vocab_size=13)
+    weight = model.requires_grad_(False).get_parameter(f"decoder.blocks.0.self_attn.{part}").requires_grad_()
     with torch.enable_grad():
-        (expected,) = torch.autograd.grad(decoder(tokens).square().sum(), weight)
-        with tc.capture(decoder, lazy=True, overview=(4, 4)) as acts:
-            (gradient,) = torch.autograd.grad(decoder(tokens).square().sum(), weight)
+        (expected,) = torch.autograd.grad(model(tokens).square().sum(), weight)
+        with tc.capture(model, lazy=True, overview=(4, 4)) as acts:
+            (gradient,) = torch.autograd.grad(model(tokens).square().sum(), weight)
     assert torch.equal(gradient, expected)
     (pattern,) = acts.patterns.values()
     assert_near(pattern.pooled((4, 4)), pooled_by_hand(pattern.full()[0], (4, 4), "max"))

@@ -189,11 +189,11 @@ class MultiHeadAttention(nn.Module):
             ).attend
         if pattern is not None:
             return self.dropout_pattern(pattern) @ values
-        if are_finite(q, k, v, *(() if bias is None else bias.weights)):
-            if attend is not None and not _is_differentiated(q) and not _is_differentiated(v):
-                return attend(values)
-            if self.cap is None:
-                return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
+        inputs = (q, k, v, *(() if bias is None else bias.weights))
+        if attend is not None and not any(map(_is_differentiated, inputs)) and are_finite(*inputs):
+            return attend(values)
+        if self.cap is None and are_finite(*inputs):
+            return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
         return self._written_out(q, keys, values, mask, bias)
 
     def _pattern(self, q: Tensor, k: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
